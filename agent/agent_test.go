@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,19 +15,16 @@ import (
 	"go.uber.org/goleak"
 
 	"caucus/agent/desk"
-	"caucus/agent/health"
 	"caucus/agent/policy"
 	"caucus/agent/site"
-	"caucus/agent/source"
 	"caucus/auxdata"
-	"caucus/dataset"
 	"caucus/internal/folder"
 	"caucus/internal/testlevel"
+	"caucus/internal/testsite"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
-	"caucus/study/kinds/planning"
 )
 
 func TestMain(m *testing.M) {
@@ -127,21 +123,15 @@ var _ = new(site.Speed).Step()
 const leastWindow = time.Second
 
 // planted is a value that occurs only in the records.
-const planted = "97.53"
+const planted = testsite.Planted
 
-const pageYAML = `
-label: {column: ill, classes: ["no", "yes"]}
-features:
-  - {column: age, kind: numeric, min: 0, max: 100}
-  - {column: sex, kind: categorical, levels: [f, m]}
-`
+const pageYAML = testsite.SchemaYAML
 
 // rig is an agent, its state folder and its coordinator.
 type rig struct {
 	*coordinatorDouble
-	config site.Config
-	log    *bytes.Buffer
-	hash   study.Hash
+	*testsite.Site
+	hash study.Hash
 }
 
 func newRig(t *testing.T, change func(*study.Proposal)) *rig {
@@ -158,89 +148,17 @@ func newRigOf(t *testing.T, schema string, change func(*study.Proposal)) *rig {
 func rigIn(dir string, change func(*study.Proposal)) *rig { return rigOf(dir, pageYAML, change) }
 
 func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
-	must := func(err error) {
-		if err != nil {
-			panic(err)
-		}
-	}
-	schema, err := dataset.ParseSchema(strings.NewReader(schemaYAML))
-	must(err)
-	var rows, pool strings.Builder
-	rows.WriteString("age,sex,ill\n")
-	pool.WriteString("age,sex\n")
-	for i := range 60 {
-		fmt.Fprintf(&rows, "%d,%s,%s\n", i, []string{"f", "m"}[i%2], []string{"no", "yes"}[i/30])
-		fmt.Fprintf(&pool, "%d,%s\n", (i*7)%100, []string{"f", "m"}[i%2])
-	}
-	fmt.Fprintf(&rows, "%s,martian,yes\n", planted) // odd cells never stop an agent
-	data := filepath.Join(dir, "records.csv")
-	must(os.WriteFile(data, []byte(rows.String()), 0o600))
-	table, err := dataset.ReadCSV(strings.NewReader(pool.String()), dataset.Format{})
-	must(err)
-	delta := 1e-6
-	p := study.Proposal{
-		Name: "illness", Purpose: "a test", Data: "ward", Roster: []study.PartyID{"other", "site", "third"},
-		Epsilon: 1, Delta: &delta, Deadline: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1, Minimum: 2, Records: 60,
-	}
-	if change != nil {
-		change(&p)
-	}
-	made, _, err := planning.Draft(p, schema, table)
-	must(err)
-	r := &rig{coordinatorDouble: &coordinatorDouble{state: study.Open, pool: made.PoolBytes},
-		log: new(bytes.Buffer), hash: made.Hash}
+	r := &rig{Site: testsite.New(dir, schemaYAML, change)}
+	made := r.Asked
+	r.hash, r.coordinatorDouble = made.Hash,
+		&coordinatorDouble{state: study.Open, pool: made.PoolBytes}
 	r.study = protocol.Study{
-		Summary: protocol.Summary{Hash: made.Hash, Name: p.Name, Roster: 3, Minimum: 2},
+		Summary: protocol.Summary{Hash: made.Hash, Name: made.Plan.Name, Roster: 3, Minimum: 2},
 		Plan:    made.Plan, PlanBytes: made.Canonical, PlanSignature: []byte("signature"),
 	}
-	r.config = site.DefaultConfig()
-	r.config.Poll, r.config.MaxBackoff, r.config.LeastWindow = 10*time.Millisecond,
+	r.Config.Poll, r.Config.MaxBackoff, r.Config.LeastWindow = 10*time.Millisecond,
 		20*time.Millisecond, leastWindow
-	r.config.State = filepath.Join(dir, "state")
-	own := filepath.Join(dir, "schema.yaml")
-	must(os.WriteFile(own, []byte(pageYAML), 0o600))
-	// most tests write the file anew
-	r.config.Data =
-		map[string]source.Source{"ward": {File: data, Schema: own,
-			Redeclare: source.RedeclareDaily}}
-	r.config.Policy = policy.Policy{
-		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []study.Noise{study.NoiseSite, study.NoiseCoordinator},
-		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
-		Total: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}}, MinimumParties: 2, Approval: policy.ApproveByPolicy,
-	}
-	r.config.Log = slog.New(slog.NewTextHandler(r.log, nil))
-	must(r.declare())
 	return r
-}
-
-// imported imports the ward once, instead of reading it anew for each study.
-func (r *rig) imported(t *testing.T) {
-	t.Helper()
-	ward := r.config.Data["ward"]
-	ward.Redeclare = ""
-	r.config.Data["ward"] = ward
-	if err := r.declare(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// declare declares each source with its present file, as a person does.
-func (r *rig) declare() error {
-	s := r.config.Sources()
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return err
-	}
-	for name := range r.config.Data {
-		_, err := s.Declare(context.Background(), name, source.How{Vouch: true},
-			func(d *source.Declaration) error {
-				d.By = "tester"
-				return nil
-			})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (r *rig) agent(t *testing.T) *Agent {
@@ -254,7 +172,7 @@ func (r *rig) agent(t *testing.T) *Agent {
 }
 
 func (r *rig) open() (*Agent, error) {
-	a, err := newAgent(r.config, protocol.Identity{}, "site",
+	a, err := newAgent(r.Config, protocol.Identity{}, "site",
 		func(site.Config, protocol.Identity) (link, error) {
 			return r.coordinatorDouble, nil
 		})
@@ -297,7 +215,7 @@ func TestContribute(t *testing.T) {
 			round(t, a)
 			round(t, a)
 			if len(r.bodies) != 1 {
-				t.Fatalf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
+				t.Fatalf("%d uploads, want 1; log:\n%s", len(r.bodies), r.Log)
 			}
 			table, err := auxdata.ReadCSV(r.pool, r.study.Plan.Pool)
 			if err != nil {
@@ -327,9 +245,9 @@ func TestContribute(t *testing.T) {
 				!d.Has(site.FileReceipt) {
 				t.Error("receipt or release was not kept")
 			}
-			if strings.Contains(r.log.String(), planted) ||
-				strings.Contains(r.log.String(), "martian") {
-				t.Errorf("a record reached the log:\n%s", r.log)
+			if strings.Contains(r.Log.String(), planted) ||
+				strings.Contains(r.Log.String(), "martian") {
+				t.Errorf("a record reached the log:\n%s", r.Log)
 			}
 		})
 	}
@@ -348,7 +266,7 @@ func TestReceiptOfSomethingElse(t *testing.T) {
 		round(t, a)
 		if has := a.site.Studies.Of(r.hash).Has(site.FileReceipt); has != (lie == nil) ||
 			len(r.bodies) <= n {
-			t.Errorf("lie %d: the receipt is kept: %v, after %d uploads; log:\n%s", n, has, len(r.bodies), r.log)
+			t.Errorf("lie %d: the receipt is kept: %v, after %d uploads; log:\n%s", n, has, len(r.bodies), r.Log)
 		}
 	}
 }
@@ -373,8 +291,8 @@ func TestPatience(t *testing.T) {
 	if err := a.Run(ctx); err != nil {
 		t.Errorf("run = %v, want nil after being told to stop", err)
 	}
-	if !strings.Contains(r.log.String(), "tries again") {
-		t.Errorf("the log does not say that the agent tries again:\n%s", r.log)
+	if !strings.Contains(r.Log.String(), "tries again") {
+		t.Errorf("the log does not say that the agent tries again:\n%s", r.Log)
 	}
 }
 
@@ -385,20 +303,20 @@ func TestRefusals(t *testing.T) {
 		change func(*rig)
 		log    string
 	}{
-		{"policy", func(r *rig) { r.config.Policy.Mechanisms = nil }, "policy does not allow"},
-		{"a person has not approved", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, "a person must approve"},
+		{"policy", func(r *rig) { r.Config.Policy.Mechanisms = nil }, "policy does not allow"},
+		{"a person has not approved", func(r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, "a person must approve"},
 		{"ledger", func(r *rig) {
-			r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
+			r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
 		}, "ledger refuses"},
 		{"another schema", func(r *rig) {
 			own := strings.Replace(pageYAML, "max: 100", "max: 120", 1)
-			if err := errors.Join(os.WriteFile(r.config.Data["ward"].Schema, []byte(own), 0o600),
-				r.declare()); err != nil {
+			if err := errors.Join(os.WriteFile(r.Config.Data["ward"].Schema, []byte(own), 0o600),
+				r.Declare()); err != nil {
 				panic(err)
 			}
 		}, "do not go together"},
-		{"no such source", func(r *rig) { r.config.Data = nil }, `data source \"ward\"`},
-		{"not declared", func(r *rig) { os.RemoveAll(filepath.Join(r.config.State, "sources")) }, "caucus agent source declare ward"},
+		{"no such source", func(r *rig) { r.Config.Data = nil }, `data source \"ward\"`},
+		{"not declared", func(r *rig) { os.RemoveAll(filepath.Join(r.Config.State, "sources")) }, "caucus agent source declare ward"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -420,8 +338,8 @@ func TestRefusals(t *testing.T) {
 			if r.declined != want {
 				t.Errorf("declined %d times, want %d", r.declined, want)
 			}
-			if n := strings.Count(r.log.String(), test.log); n != 1 {
-				t.Errorf("the log says %q %d times, want once:\n%s", test.log, n, r.log)
+			if n := strings.Count(r.Log.String(), test.log); n != 1 {
+				t.Errorf("the log says %q %d times, want once:\n%s", test.log, n, r.Log)
 			}
 		})
 	}
@@ -453,10 +371,10 @@ func TestDeltaOfTheDeclaration(t *testing.T) {
 				c.plan(p)
 			})
 			wide := privacy.Budget{Epsilon: 5, Delta: .2}
-			r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Record: wide,
+			r.Config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Record: wide,
 				privacy.Party: wide}
-			r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: wide}
-			r.config.Policy.Kinds, r.config.Policy.Mechanisms = []string{"classify",
+			r.Config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: wide}
+			r.Config.Policy.Kinds, r.Config.Policy.Mechanisms = []string{"classify",
 				"describe"}, []string{"cross", "tally", "gaussian"}
 			a := r.agent(t)
 			preview, _, err := a.Preview(t.Context(), "illness")
@@ -464,10 +382,10 @@ func TestDeltaOfTheDeclaration(t *testing.T) {
 				t.Errorf("a preview says %v, %q, %v", preview.Allowed, preview.Objections, err)
 			}
 			round(t, a)
-			said := strings.Contains(r.log.String(), "it would allow giving a whole unit away")
+			said := strings.Contains(r.Log.String(), "it would allow giving a whole unit away")
 			if n := charges(t, a, privacy.Record); (n == 0) != c.refused ||
 				(r.declined > 0) != c.refused || said != c.refused {
-				t.Errorf("%d charges, declined %d times; log:\n%s", n, r.declined, r.log)
+				t.Errorf("%d charges, declined %d times; log:\n%s", n, r.declined, r.Log)
 			}
 		})
 	}
@@ -476,7 +394,7 @@ func TestDeltaOfTheDeclaration(t *testing.T) {
 // TestApproval: the policy requires a person, who looks and approves.
 func TestApproval(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = policy.ApproveByPerson
+	r.Config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
 	before, offline, err := a.Preview(context.Background(), "illness")
@@ -516,8 +434,8 @@ func TestApproval(t *testing.T) {
 // TestRefusedCannotBeApproved: a person cannot overrule the policy.
 func TestRefusedCannotBeApproved(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = policy.ApproveByPerson
-	r.config.Policy.Study[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-6}
+	r.Config.Policy.Approval = policy.ApproveByPerson
+	r.Config.Policy.Study[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-6}
 	a := r.agent(t)
 	if _, err := a.Approve(context.Background(), "illness", desk.Approver{}); err == nil ||
 		!strings.Contains(err.Error(), "0.5") {
@@ -603,15 +521,15 @@ func TestOtherPlan(t *testing.T) {
 	other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
 	r.study.Plan, r.study.PlanBytes = other.study.Plan, other.study.PlanBytes
 	round(t, r.agent(t))
-	if len(r.bodies) != 0 || !strings.Contains(r.log.String(), "another plan") {
-		t.Errorf("%d uploads; log:\n%s", len(r.bodies), r.log)
+	if len(r.bodies) != 0 || !strings.Contains(r.Log.String(), "another plan") {
+		t.Errorf("%d uploads; log:\n%s", len(r.bodies), r.Log)
 	}
 }
 
 // TestOneAgentAState: two agents must not run on one state folder.
 func TestOneAgentAState(t *testing.T) {
 	r := newRig(t, nil)
-	unlock, err := folder.Hold(mkdir(t, r.config.State), "another agent")
+	unlock, err := folder.Hold(mkdir(t, r.Config.State), "another agent")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -637,8 +555,8 @@ func TestSkew(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	round(t, a)
-	if n := strings.Count(r.log.String(), "clock is off"); n != 1 || len(r.bodies) != 1 {
-		t.Errorf("said %d times, %d uploads; want 1 and 1:\n%s", n, len(r.bodies), r.log)
+	if n := strings.Count(r.Log.String(), "clock is off"); n != 1 || len(r.bodies) != 1 {
+		t.Errorf("said %d times, %d uploads; want 1 and 1:\n%s", n, len(r.bodies), r.Log)
 	}
 }
 
@@ -646,8 +564,8 @@ func TestSkew(t *testing.T) {
 // study goes on, charged once.
 func TestDiskFails(t *testing.T) {
 	r := newRig(t, nil)
-	dir := filepath.Join(r.config.State, "studies", r.hash.String())
-	r.config.Checkpoint = func(effect string) {
+	dir := filepath.Join(r.Config.State, "studies", r.hash.String())
+	r.Config.Checkpoint = func(effect string) {
 		if effect != "charged" {
 			return
 		}
@@ -676,12 +594,12 @@ func TestDiskFails(t *testing.T) {
 // through.
 func TestOverBudget(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
+	r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
 	a := r.agent(t)
 	round(t, a)
 	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
-	second.config.State, second.config.Policy, second.config.Data = r.config.State, r.config.Policy,
-		r.config.Data
+	second.Config.State, second.Config.Policy, second.Config.Data = r.Config.State, r.Config.Policy,
+		r.Config.Data
 	b := second.agent(t)
 	round(t, b)
 	if len(r.bodies) != 1 || len(second.bodies) != 0 {
@@ -692,16 +610,4 @@ func TestOverBudget(t *testing.T) {
 		!strings.Contains(strings.Join(preview.Objections, " "), "left at unit record") {
 		t.Errorf("preview of the study that does not fit: %v %v", err, preview.Objections)
 	}
-}
-
-// checked returns one result of the checks at an agent's start.
-func checked(t *testing.T, s *site.Site, id protocol.Identity, about string) health.Result {
-	t.Helper()
-	for _, found := range health.Locally(t.Context(), s, id) {
-		if found.About == about {
-			return found
-		}
-	}
-	t.Fatalf("nothing is said about %s", about)
-	return health.Result{}
 }

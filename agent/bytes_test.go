@@ -238,26 +238,26 @@ func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 func visitsRigOf(t *testing.T, yaml string, change func(*study.Proposal)) *rig {
 	t.Helper()
 	r := newRigOf(t, yaml, change)
-	schema := r.config.Data["ward"].Schema
+	schema := r.Config.Data["ward"].Schema
 	if err := os.WriteFile(schema, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.put(t, variantsOf(t, privacy.Label, false)["as declared"])
-	if err := r.declare(); err != nil {
+	r.Put(t, variantsOf(t, privacy.Label, false)["as declared"])
+	if err := r.Declare(); err != nil {
 		t.Fatal(err)
 	}
 	// orders depend on it
-	if err := protocol.WriteSecret(filepath.Join(r.config.State, "shard.key"),
+	if err := protocol.WriteSecret(filepath.Join(r.Config.State, "shard.key"),
 		make([]byte, sha256.Size)); err != nil {
 		t.Fatal(err)
 	}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 4, Delta: 1e-4}}
-	r.config.Policy.Kinds, r.config.Policy.Mechanisms = kinds.Names(), kinds.Mechanisms()
-	r.config.Policy.Study =
+	r.Config.Policy.Kinds, r.Config.Policy.Mechanisms = kinds.Names(), kinds.Mechanisms()
+	r.Config.Policy.Study =
 		map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 1, Delta: 1e-6},
 			privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}}
-	r.config.Policy.Total = limit
-	r.config.Policy.ClearColumns = []string{"age", "sex", "clinic"}
+	r.Config.Policy.Total = limit
+	r.Config.Policy.ClearColumns = []string{"age", "sex", "clinic"}
 	return r
 }
 
@@ -276,7 +276,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 
 func lookAt(t *testing.T, r *rig, file string) seen {
 	t.Helper()
-	r.put(t, file)
+	r.Put(t, file)
 	var both *servers
 	if r.study.Plan.Noise == study.NoiseAggregators {
 		both = r.serve(t)
@@ -307,7 +307,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	}
 	if both != nil { // each share is random: only the number of values can be compared
 		if err := both.receive("site", w.body); err != nil {
-			t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
+			t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.Log)
 		}
 		s.clear = fmt.Sprintf("%d bytes, of a weight of %d", len(w.body),
 			binary.BigEndian.Uint64(w.body[1:9]))
@@ -318,7 +318,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 		err = checker.Check(w.body)
 	}
 	if err != nil {
-		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
+		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.Log)
 		return s
 	}
 	draft, err := task.Contribute(a.site.Records(r.hash, p, 60, false))
@@ -362,7 +362,7 @@ var emptied = regexp.MustCompile(` unread="[^"]*gets empty records[^\n]*"`)
 // cannot be read as declared.
 func toldOf(t *testing.T, r *rig) string {
 	t.Helper()
-	audit, err := os.ReadFile(site.AuditFile(r.config))
+	audit, err := os.ReadFile(site.AuditFile(r.Config))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func toldOf(t *testing.T, r *rig) string {
 	for line := range strings.Lines(string(audit)) {
 		out.WriteString(strings.Replace(string(undated([]byte(line))), `,"unread":true`, "", 1))
 	}
-	for line := range strings.Lines(r.log.String()) {
+	for line := range strings.Lines(r.Log.String()) {
 		if flaw := emptied.FindString(line); flaw != "" {
 			line = strings.Replace(strings.Replace(line, flaw, "", 1), "level=ERROR", "level=INFO",
 				1)
@@ -416,8 +416,8 @@ func TestNeighboursInLines(t *testing.T) {
 func neighboursInLines(t *testing.T, mapping string) {
 	r := visitsRig(t, func(p *study.Proposal) { p.Unit = privacy.Record })
 	if mapping != "" {
-		r.mapWard(source.MappingSource{Inline: mapped(t, mapping)})
-		if err := r.declare(); err != nil {
+		r.Map(source.MappingSource{Inline: mapped(t, mapping)})
+		if err := r.Declare(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -506,8 +506,8 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 			study.HashOf(canonical)
 		round(t, a)
 		if len(r.bodies)+r.declined != 0 || charges(t, a, p.Unit) != 0 ||
-			!strings.Contains(r.log.String(), "how a file is") {
-			t.Errorf("%s: %d uploads, %d times declined, %d charges; log:\n%s", name, len(r.bodies), r.declined, charges(t, a, p.Unit), r.log)
+			!strings.Contains(r.Log.String(), "how a file is") {
+			t.Errorf("%s: %d uploads, %d times declined, %d charges; log:\n%s", name, len(r.bodies), r.declined, charges(t, a, p.Unit), r.Log)
 		}
 	}
 }

@@ -25,23 +25,23 @@ func TestByFileHoldsTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(r.config.State, 0o700); err != nil {
+	if err := os.MkdirAll(r.Config.State, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := id.Save(site.IdentityFile(r.config)); err != nil {
+	if err := id.Save(site.IdentityFile(r.Config)); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := folder.Hold(r.config.State, "another agent")
+	unlock, err := folder.Hold(r.Config.State, "another agent")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ByFile(r.config, []byte("a pack"), ""); err == nil ||
+	if _, err := ByFile(r.Config, []byte("a pack"), ""); err == nil ||
 		!strings.Contains(err.Error(), "another agent runs on it") {
 		t.Errorf("while another has the folder: %v", err)
 	}
 	unlock()
 	for range 2 {
-		if _, err := ByFile(r.config, []byte("a pack"), ""); err == nil ||
+		if _, err := ByFile(r.Config, []byte("a pack"), ""); err == nil ||
 			!strings.Contains(err.Error(), "this is no caucus study pack") {
 			t.Errorf("a pack that is none: %v", err)
 		}

@@ -30,7 +30,7 @@ func victim() {
 	if b, err := os.ReadFile(received); err == nil {
 		r.stored = b
 	}
-	r.config.Checkpoint = func(effect string) {
+	r.Config.Checkpoint = func(effect string) {
 		if effect == "sent" {
 			if err := os.WriteFile(received, r.stored, 0o600); err != nil {
 				panic(err)
@@ -54,7 +54,7 @@ func victim() {
 		a.Finish(context.Background())
 		r.state = study.Released
 	}
-	io.Copy(os.Stderr, r.log)
+	io.Copy(os.Stderr, r.Log)
 	a.Close()
 }
 

@@ -15,8 +15,8 @@ import (
 func TestStudiesADay(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2031, 3, 1, 23, 0, 0, 0, time.UTC)
-	r.config.Clock.Now = func() time.Time { return now }
-	r.config.Policy.StudiesADay = 2
+	r.Config.Clock.Now = func() time.Time { return now }
+	r.Config.Policy.StudiesADay = 2
 	a := r.agent(t)
 	for i := range 3 {
 		h := study.Hash{byte(i)}
@@ -33,8 +33,8 @@ func TestStudiesADay(t *testing.T) {
 			t.Errorf("%d charges, %d uploads, told %v", n, len(r.bodies), r.report.Waits)
 		}
 	}
-	if !strings.Contains(r.log.String(), "studies_a_day") {
-		t.Errorf("the log does not say why it waits:\n%s", r.log)
+	if !strings.Contains(r.Log.String(), "studies_a_day") {
+		t.Errorf("the log does not say why it waits:\n%s", r.Log)
 	}
 	if room, err := a.site.TakeUp(a.site.Studies.Of(study.Hash{1}), study.Hash{1}); err != nil ||
 		!room {
@@ -43,6 +43,6 @@ func TestStudiesADay(t *testing.T) {
 	now = now.Add(32 * time.Hour) // an hour into the next day
 	round(t, a)
 	if n := charges(t, a, privacy.Record); n != 1 || len(r.bodies) != 1 {
-		t.Errorf("on the next day: %d charges, %d uploads, want 1 and 1; log:\n%s", n, len(r.bodies), r.log)
+		t.Errorf("on the next day: %d charges, %d uploads, want 1 and 1; log:\n%s", n, len(r.bodies), r.Log)
 	}
 }

@@ -18,13 +18,6 @@ import (
 	"caucus/study"
 )
 
-func (r *rig) put(t *testing.T, text string) {
-	t.Helper()
-	if err := os.WriteFile(r.config.Data["ward"].File, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func gzipped(t *testing.T, text string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -41,7 +34,7 @@ func gzipped(t *testing.T, text string) string {
 func TestDeclare(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
-	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
+	r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
 	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
 		source.How{})
 	if err != nil {
@@ -60,12 +53,12 @@ func TestDeclare(t *testing.T) {
 			t.Errorf("the person is not told %q:\n%s", want, said)
 		}
 	}
-	_, lines := decisions(t, r.config)
+	_, lines := decisions(t, r.Config)
 	if last := lines[len(lines)-1]; last["msg"] != site.AuditDeclared || last["source"] != "ward" ||
 		last["records"] != 1200. || last["by"] != "alice" {
 		t.Errorf("the audit log says %v", last)
 	}
-	r.put(t, "age,sex,ill\n30,f,no\n")
+	r.Put(t, "age,sex,ill\n30,f,no\n")
 	now, err := a.CheckSource(context.Background(), "ward")
 	if err != nil || !now.Changed || now.Found != 1 || now.Declared.Records != 1200 ||
 		now.Problem != "" {
@@ -77,7 +70,7 @@ func TestDeclare(t *testing.T) {
 		!strings.Contains(shown.String(), "1200 records for every study") {
 		t.Errorf("a person reads %v:\n%s", err, shown.String())
 	}
-	r.put(t, "age,sex\n30,f\n")
+	r.Put(t, "age,sex\n30,f\n")
 	now, err = a.CheckSource(context.Background(), "ward")
 	if err != nil || !strings.Contains(now.Problem, "not those that were declared") {
 		t.Errorf("with other columns: %+v, %v", now, err)
@@ -99,18 +92,18 @@ func TestDeclare(t *testing.T) {
 func TestConfigurationChanged(t *testing.T) {
 	for name, change := range map[string]func(*rig){
 		"file": func(r *rig) {
-			s := r.config.Data["ward"]
+			s := r.Config.Data["ward"]
 			s.File += ".old"
-			r.config.Data["ward"] = s
+			r.Config.Data["ward"] = s
 		},
 		"format": func(r *rig) {
-			os.WriteFile(r.config.Data["ward"].Schema, []byte(pageYAML+"comment: \"#\"\n"), 0o600)
+			os.WriteFile(r.Config.Data["ward"].Schema, []byte(pageYAML+"comment: \"#\"\n"), 0o600)
 		},
-		"schema gone": func(r *rig) { os.Remove(r.config.Data["ward"].Schema) },
-		"damaged":     func(r *rig) { os.WriteFile(filepath.Join(r.config.State, "sources", "ward.json"), []byte("{"), 0o600) },
+		"schema gone": func(r *rig) { os.Remove(r.Config.Data["ward"].Schema) },
+		"damaged":     func(r *rig) { os.WriteFile(filepath.Join(r.Config.State, "sources", "ward.json"), []byte("{"), 0o600) },
 		"another source": func(r *rig) {
-			os.Rename(filepath.Join(r.config.State, "sources", "ward.json"),
-				filepath.Join(r.config.State, "sources", "yard.json"))
+			os.Rename(filepath.Join(r.Config.State, "sources", "ward.json"),
+				filepath.Join(r.Config.State, "sources", "yard.json"))
 		},
 	} {
 		r := newRig(t, nil)
@@ -118,9 +111,9 @@ func TestConfigurationChanged(t *testing.T) {
 		a := r.agent(t)
 		round(t, a)
 		if len(r.bodies)+r.declined != 0 ||
-			!strings.Contains(r.log.String(), "caucus agent source declare ward") {
+			!strings.Contains(r.Log.String(), "caucus agent source declare ward") {
 			t.Errorf("%s: %d uploads, %d times declined; log:\n%s", name, len(r.bodies), r.declined,
-				r.log)
+				r.Log)
 		}
 		if got := a.Sources()[0]; got.Declared != nil || got.Waits == "" {
 			t.Errorf("%s: %+v", name, got)
@@ -132,7 +125,7 @@ func TestConfigurationChanged(t *testing.T) {
 // afterwards.
 func TestUndeclared(t *testing.T) {
 	r := newRig(t, nil)
-	os.RemoveAll(filepath.Join(r.config.State, "sources"))
+	os.RemoveAll(filepath.Join(r.Config.State, "sources"))
 	a := r.agent(t)
 	round(t, a)
 	before, _, err := a.Preview(context.Background(), "illness")
@@ -149,7 +142,7 @@ func TestUndeclared(t *testing.T) {
 	}
 	round(t, a)
 	if len(r.bodies) != 1 {
-		t.Errorf("%d uploads; log:\n%s", len(r.bodies), r.log)
+		t.Errorf("%d uploads; log:\n%s", len(r.bodies), r.Log)
 	}
 }
 
@@ -167,35 +160,35 @@ func TestUnreadable(t *testing.T) {
 		{"as declared", false, func(*testing.T, *rig, string) {}, ""},
 		{"gone", false, func(t *testing.T, _ *rig, path string) { os.Remove(path) }, "no such file"},
 		{"a folder", false, func(t *testing.T, _ *rig, path string) { os.Remove(path); os.Mkdir(path, 0o700) }, "is a directory"},
-		{"empty", false, func(t *testing.T, r *rig, _ string) { r.put(t, "") }, "cannot be read as a table"},
-		{"no header", false, func(t *testing.T, r *rig, _ string) { r.put(t, row+row) }, "not those that were declared"},
-		{"names twice", false, func(t *testing.T, r *rig, _ string) { r.put(t, "smith,smith,berlin\n"+row) }, "not those that were declared"},
-		{"bad quotes", false, func(t *testing.T, r *rig, _ string) { r.put(t, "\"smith,syphilis\n"+row) }, "cannot be read as a table"},
-		{"other order", false, func(t *testing.T, r *rig, _ string) { r.put(t, "ill,age,sex\n"+row) }, "not those that were declared"},
-		{"another delimiter", false, func(t *testing.T, r *rig, _ string) { r.put(t, "age;sex;ill\nsmith;syphilis;berlin\n") }, "not those that were declared"},
-		{"packed now", false, func(t *testing.T, r *rig, _ string) { r.put(t, gzipped(t, "age,sex,ill\n"+row)) }, "not those that were declared"},
+		{"empty", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "") }, "cannot be read as a table"},
+		{"no header", false, func(t *testing.T, r *rig, _ string) { r.Put(t, row+row) }, "not those that were declared"},
+		{"names twice", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "smith,smith,berlin\n"+row) }, "not those that were declared"},
+		{"bad quotes", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "\"smith,syphilis\n"+row) }, "cannot be read as a table"},
+		{"other order", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "ill,age,sex\n"+row) }, "not those that were declared"},
+		{"another delimiter", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "age;sex;ill\nsmith;syphilis;berlin\n") }, "not those that were declared"},
+		{"packed now", false, func(t *testing.T, r *rig, _ string) { r.Put(t, gzipped(t, "age,sex,ill\n"+row)) }, "not those that were declared"},
 		{"packed", true, func(*testing.T, *rig, string) {}, ""},
 		{"torn", true, func(t *testing.T, r *rig, path string) {
 			whole, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.put(t, string(whole[:len(whole)-9]))
+			r.Put(t, string(whole[:len(whole)-9]))
 		}, "cannot be read as a table"},
-		{"not packed now", true, func(t *testing.T, r *rig, _ string) { r.put(t, "age,sex,ill\n"+row) }, "cannot be read as a table"},
+		{"not packed now", true, func(t *testing.T, r *rig, _ string) { r.Put(t, "age,sex,ill\n"+row) }, "cannot be read as a table"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, func(p *study.Proposal) {
 				p.Mechanism, p.Noise = "tally", study.NoiseCoordinator
 			})
-			path := r.config.Data["ward"].File
+			path := r.Config.Data["ward"].File
 			if test.packed {
 				text, err := os.ReadFile(path)
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.put(t, gzipped(t, string(text)))
-				if err := r.declare(); err != nil {
+				r.Put(t, gzipped(t, string(text)))
+				if err := r.Declare(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -208,7 +201,7 @@ func TestUnreadable(t *testing.T) {
 			round(t, a)
 			if len(r.bodies) != 1 || charges(t, a, r.study.Plan.Unit) != 1 {
 				t.Fatalf("%d uploads, %d charges; log:\n%s", len(r.bodies),
-					charges(t, a, r.study.Plan.Unit), r.log)
+					charges(t, a, r.study.Plan.Unit), r.Log)
 			}
 			if votes == 0 {
 				votes = len(r.stored)
@@ -220,9 +213,9 @@ func TestUnreadable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, lines := decisions(t, r.config)
+			_, lines := decisions(t, r.Config)
 			audited := lines[len(lines)-1]["unread"] == true
-			log := r.log.String()
+			log := r.Log.String()
 			if told := strings.Contains(log, "gets empty records"); told != (test.flag != "") ||
 				told != audited || told != (len(after.Problems) > 0) {
 				t.Errorf("the log tells %v, the audit log %v, the review %q", told, audited, after.Problems)
@@ -246,8 +239,8 @@ func TestUnreadable(t *testing.T) {
 func TestPlanHeldAgainstSchema(t *testing.T) {
 	for _, column := range []string{"hiv", "nothing"} {
 		r := newRig(t, nil)
-		r.put(t, "age,sex,ill,hiv\n"+strings.Repeat("30,f,no,yes\n", 60))
-		if err := r.declare(); err != nil {
+		r.Put(t, "age,sex,ill,hiv\n"+strings.Repeat("30,f,no,yes\n", 60))
+		if err := r.Declare(); err != nil {
 			t.Fatal(err)
 		}
 		a := r.agent(t)
@@ -297,12 +290,6 @@ func mapped(t *testing.T, text string) mapping.Mapping {
 	return m
 }
 
-func (r *rig) mapWard(m source.MappingSource) {
-	s := r.config.Data["ward"]
-	s.Mapping = m
-	r.config.Data["ward"] = s
-}
-
 // TestGarbage: declare refuses a file that does not match its schema, before any charge; check and
 // preview report it as a problem.
 func TestGarbage(t *testing.T) {
@@ -330,11 +317,11 @@ func TestGarbage(t *testing.T) {
 	} {
 		r := newRig(t, nil)
 		good := strings.Repeat("30,f,no\n", 60)
-		r.put(t, "age,sex,ill\n"+good)
-		if err := r.declare(); err != nil {
+		r.Put(t, "age,sex,ill\n"+good)
+		if err := r.Declare(); err != nil {
 			t.Fatal(err)
 		}
-		r.put(t, "age,sex,ill\n"+c.rows)
+		r.Put(t, "age,sex,ill\n"+c.rows)
 		a := r.agent(t)
 		_, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, source.How{})
 		checked, errCheck := a.CheckSource(context.Background(), "ward")
@@ -362,22 +349,22 @@ func TestGarbage(t *testing.T) {
 // so.
 func TestDerived(t *testing.T) {
 	r := newRig(t, nil)
-	r.put(t, "age,Rang,ill\n"+strings.Repeat("30,2,no\n", 60))
-	r.mapWard(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"}, Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
+	r.Put(t, "age,Rang,ill\n"+strings.Repeat("30,2,no\n", 60))
+	r.Map(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"}, Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
 	a := r.agent(t)
-	before := len(r.log.String())
+	before := len(r.Log.String())
 	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
 		source.How{}); err == nil ||
 		!strings.Contains(err.Error(), "sex: computed from other records") ||
 		!strings.Contains(err.Error(), "--vouch") {
-		t.Fatalf("declare: %v; %s", err, r.log.String()[before:])
+		t.Fatalf("declare: %v; %s", err, r.Log.String()[before:])
 	}
 	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
 		source.How{Vouch: true})
 	if err != nil || strings.Join(got.Declared.Vouched, " ") != "sex" {
 		t.Fatalf("vouch: %+v, %v", got.Declared, err)
 	}
-	_, lines := decisions(t, r.config)
+	_, lines := decisions(t, r.Config)
 	if last := lines[len(lines)-1]; last["msg"] != site.AuditDeclared || last["vouched"] != "sex" {
 		t.Errorf("the audit log says %v", last)
 	}
@@ -391,12 +378,12 @@ func TestDerived(t *testing.T) {
 // TestEmptySource: a file that lost its records gives the same number of empty ones.
 func TestEmptySource(t *testing.T) {
 	r := newRig(t, nil)
-	if err := os.WriteFile(r.config.Data["ward"].File, []byte("age,sex,ill\n"), 0o600); err != nil {
+	if err := os.WriteFile(r.Config.Data["ward"].File, []byte("age,sex,ill\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := r.agent(t)
 	round(t, a)
 	if len(r.bodies) != 1 {
-		t.Errorf("%d uploads, want 1:\n%s", len(r.bodies), r.log)
+		t.Errorf("%d uploads, want 1:\n%s", len(r.bodies), r.Log)
 	}
 }

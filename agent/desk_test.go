@@ -110,7 +110,7 @@ func shownOn(page string) string {
 func TestDesk(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t, nil)
-	r.config.Policy.Approval = policy.ApproveByPerson
+	r.Config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
 	s := sit(t, a)
@@ -137,16 +137,16 @@ func TestDesk(t *testing.T) {
 		!strings.Contains(page, "of no known level") {
 		t.Errorf("the records, asked for: %s", page)
 	}
-	if err := r.declare(); err != nil { // the same file again: another declaration
+	if err := r.Declare(); err != nil { // the same file again: another declaration
 		t.Fatal(err)
 	}
-	data := r.config.Data["ward"].File
+	data := r.Config.Data["ward"].File
 	text, err := os.ReadFile(data)
 	if err == nil {
 		err = os.WriteFile(data, append(text, "33,f,no\n"...), 0o600)
 	}
 	if err == nil {
-		err = r.declare()
+		err = r.Declare()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -195,11 +195,11 @@ func TestDesk(t *testing.T) {
 	if len(r.bodies) != 1 {
 		t.Fatalf("%d contributions after a yes", len(r.bodies))
 	}
-	audit, err := os.ReadFile(site.AuditFile(r.config))
+	audit, err := os.ReadFile(site.AuditFile(r.Config))
 	if err != nil || !strings.Contains(string(audit), "through the agent's page") || !strings.Contains(string(audit), `"by":"alice"`) {
 		t.Errorf("the audit log: %v %s", err, audit)
 	}
-	if log := r.log.String(); strings.Contains(log, "link=") || strings.Contains(log, shown) {
+	if log := r.Log.String(); strings.Contains(log, "link=") || strings.Contains(log, shown) {
 		t.Errorf("the log: %s", log)
 	}
 	r.state = study.Released
@@ -217,7 +217,7 @@ func TestDesk(t *testing.T) {
 // of it. The policy's name is nobody's. After an error the form says why, and is filled as before.
 func TestDeskNames(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = policy.ApproveByPerson
+	r.Config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
 	s := sit(t, a)
@@ -259,7 +259,7 @@ func TestDeskNames(t *testing.T) {
 func TestDeskAllowsNoMore(t *testing.T) {
 	t.Run("policy", func(t *testing.T) {
 		r := newRig(t, nil)
-		r.config.Policy.Approval, r.config.Policy.Mechanisms = policy.ApproveByPerson, nil
+		r.Config.Policy.Approval, r.Config.Policy.Mechanisms = policy.ApproveByPerson, nil
 		a := r.agent(t)
 		round(t, a)
 		s := sit(t, a)
@@ -314,7 +314,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 	})
 	t.Run("no", func(t *testing.T) {
 		r := newRig(t, nil)
-		r.config.Policy.Approval = policy.ApproveByPerson
+		r.Config.Policy.Approval = policy.ApproveByPerson
 		a := r.agent(t)
 		round(t, a)
 		s := sit(t, a)
@@ -331,8 +331,8 @@ func TestDeskAllowsNoMore(t *testing.T) {
 			t.Errorf("approved after a no: %d", code)
 		}
 		round(t, a)
-		if r.declined != 1 || len(r.bodies) != 0 || strings.Contains(r.log.String(), why) {
-			t.Errorf("declined %d times, %d sent, log %s", r.declined, len(r.bodies), r.log)
+		if r.declined != 1 || len(r.bodies) != 0 || strings.Contains(r.Log.String(), why) {
+			t.Errorf("declined %d times, %d sent, log %s", r.declined, len(r.bodies), r.Log)
 		}
 	})
 	t.Run("none", func(t *testing.T) {
@@ -366,7 +366,7 @@ func TestShownOnlyWhereSaid(t *testing.T) {
 	for _, set := range []func(*site.Config){func(c *site.Config) {
 		c.Page = taken.Addr().String()
 	}, func(c *site.Config) { c.Metrics = taken.Addr().String() }} {
-		c := r.config
+		c := r.Config
 		set(&c)
 		b, err := newAgent(c, protocol.Identity{}, "site",
 			func(site.Config, protocol.Identity) (link, error) {

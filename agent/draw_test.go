@@ -47,8 +47,8 @@ func TestDrawTellsNothing(t *testing.T) {
 				dir := t.TempDir()
 				synctest.Test(t, func(t *testing.T) {
 					r := rigIn(dir, nil)
-					r.config.Poll = 350 * time.Millisecond
-					r.config.Checkpoint = func(effect string) {
+					r.Config.Poll = 350 * time.Millisecond
+					r.Config.Checkpoint = func(effect string) {
 						if effect == "answered" {
 							time.Sleep(takes)
 						}

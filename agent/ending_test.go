@@ -62,7 +62,7 @@ func TestReopened(t *testing.T) {
 	round(t, a)
 	if len(r.bodies) != 2 || !bytes.Equal(r.bodies[1], body) ||
 		charges(t, a, privacy.Record) != 1 || d.Has(site.FileClosed) {
-		t.Errorf("%d uploads, the same bytes %v, %d charges; log:\n%s", len(r.bodies), bytes.Equal(r.bodies[len(r.bodies)-1], body), charges(t, a, privacy.Record), r.log)
+		t.Errorf("%d uploads, the same bytes %v, %d charges; log:\n%s", len(r.bodies), bytes.Equal(r.bodies[len(r.bodies)-1], body), charges(t, a, privacy.Record), r.Log)
 	}
 	if n := a.evidence().Kept(t.Context(),
 		study.Release{Manifest: study.Manifest{PlanHash: r.hash}}).ReceiptAfter; n != 1 {
@@ -108,7 +108,7 @@ func TestReopenedUnlearnt(t *testing.T) {
 	round(t, a)
 	if len(r.bodies) != 1 || charges(t, a, privacy.Record) != 1 || d.Has(site.FileClosed) {
 		t.Errorf("%d uploads, %d charges, closed %v; log:\n%s", len(r.bodies),
-			charges(t, a, privacy.Record), d.Has(site.FileClosed), r.log)
+			charges(t, a, privacy.Record), d.Has(site.FileClosed), r.Log)
 	}
 }
 
@@ -164,8 +164,8 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.config.Policy.MaxExtension = 24 * time.Hour
-			r.config.Policy.Approval = policy.ApproveByPerson
+			r.Config.Policy.MaxExtension = 24 * time.Hour
+			r.Config.Policy.Approval = policy.ApproveByPerson
 			a := r.agent(t)
 			round(t, a) // it waits for a person
 			r.amendTo(t, false, later(time.Hour))
@@ -179,8 +179,8 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 			}
 			a.Finish(t.Context())
 			if sent := len(r.bodies) > 0; sent != (test.says == "") ||
-				!strings.Contains(r.log.String(), test.says) {
-				t.Errorf("sent %v; log:\n%s", sent, r.log)
+				!strings.Contains(r.Log.String(), test.says) {
+				t.Errorf("sent %v; log:\n%s", sent, r.Log)
 			}
 			if refused := r.declined > 0; refused != (name == "beyond the policy") {
 				t.Errorf("declined %d times", r.declined)
@@ -211,13 +211,13 @@ func TestExtendedByDefault(t *testing.T) {
 // refused before it is charged.
 func TestAmendedBeforeItCame(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.MaxExtension = 24 * time.Hour
+	r.Config.Policy.MaxExtension = 24 * time.Hour
 	r.amendTo(t, false, later(48*time.Hour))
 	a := r.agent(t)
 	round(t, a)
 	a.Finish(t.Context())
 	if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 || r.declined != 1 {
-		t.Errorf("%d charges, %d uploads, declined %d times; log:\n%s", n, len(r.bodies), r.declined, r.log)
+		t.Errorf("%d charges, %d uploads, declined %d times; log:\n%s", n, len(r.bodies), r.declined, r.Log)
 	}
 }
 
@@ -235,8 +235,8 @@ func TestForkedWhilePrepared(t *testing.T) {
 	r.amendTo(t, false, later(time.Minute))
 	_ = a.Round(t.Context())
 	if len(r.bodies) != before || !a.site.Studies.Of(r.hash).Has(site.FileUpload) ||
-		!strings.Contains(r.log.String(), "two different amendments") {
-		t.Errorf("%d uploads, %d before; log:\n%s", len(r.bodies), before, r.log)
+		!strings.Contains(r.Log.String(), "two different amendments") {
+		t.Errorf("%d uploads, %d before; log:\n%s", len(r.bodies), before, r.Log)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestReleaseWithoutReceipt(t *testing.T) {
 		round(t, a)
 		d := a.site.Studies.Of(r.hash)
 		if !d.Has(site.FileReceipt) {
-			t.Fatalf("form %d: no receipt; log:\n%s", form, r.log)
+			t.Fatalf("form %d: no receipt; log:\n%s", form, r.Log)
 		}
 		if err := d.Remove(site.FileReceipt); err != nil {
 			t.Fatal(err)

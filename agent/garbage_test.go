@@ -53,7 +53,7 @@ func TestTurnedToGarbage(t *testing.T) {
 				if first == nil {
 					first = values
 				}
-				r.put(t, visitsHeader+strings.Join(visits(), "\n")+"\n")
+				r.Put(t, visitsHeader+strings.Join(visits(), "\n")+"\n")
 				// For these visits a whole party's classifier names one class everywhere.
 				if of, err := a.Values(context.Background(), r.hash); err != nil ||
 					reflect.DeepEqual(of, values) && !strings.Contains(name, "unit party") {
@@ -77,18 +77,18 @@ func TestTurnedToGarbage(t *testing.T) {
 func TestRedeclareDaily(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	r := newRig(t, nil)
-	r.config.Clock.Now = func() time.Time { return now }
-	ward := r.config.Data["ward"]
+	r.Config.Clock.Now = func() time.Time { return now }
+	ward := r.Config.Data["ward"]
 	ward.Redeclare = ""
-	r.config.Data["ward"] = ward
+	r.Config.Data["ward"] = ward
 	a := r.agent(t)
 	if got := a.Sources()[0]; got.Declared != nil ||
 		!strings.Contains(got.Waits, "redeclare is not what was declared") {
 		t.Errorf("a source whose redeclare changed: %+v", got)
 	}
 	ward.Redeclare = source.RedeclareDaily
-	r.config.Data["ward"] = ward
-	if err := r.declare(); err != nil {
+	r.Config.Data["ward"] = ward
+	if err := r.Declare(); err != nil {
 		t.Fatal(err)
 	}
 	declared := a.Sources()[0].Declared
@@ -98,7 +98,7 @@ func TestRedeclareDaily(t *testing.T) {
 		records int // noted
 	}{{0, 70, 70}, {5, 80, 70}, {24, 90, 90}} {
 		now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(step.hours * time.Hour)
-		r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
+		r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
 		if n := a.site.Records(r.hash, r.study.Plan, declared.Records,
 			false).Records.Len(); n != declared.Records {
 			t.Errorf("after %d hours: %d records, want the %d that were declared", step.hours, n, declared.Records)
@@ -119,13 +119,13 @@ func TestRedeclareDaily(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	now = now.Add(24 * time.Hour)
-	r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
+	r.Put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
 	a.site.Records(r.hash, r.study.Plan, declared.Records, false)
 	if got := a.Sources()[0].Taken; got == nil || len(got.Problems) != 2 {
 		t.Errorf("of garbage: %+v", got)
 	}
-	if strings.Contains(r.log.String(), "cells") {
-		t.Errorf("the log tells of the file:\n%s", r.log)
+	if strings.Contains(r.Log.String(), "cells") {
+		t.Errorf("the log tells of the file:\n%s", r.Log)
 	}
 	if entries, err := os.ReadDir(a.site.Sources.Dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)

@@ -23,7 +23,7 @@ import (
 func decided(t *testing.T, r *rig, key byte) string {
 	t.Helper()
 	secret := bytes.Repeat([]byte{key}, sha256.Size)
-	if err := protocol.WriteSecret(filepath.Join(r.config.State, "shard.key"), secret); err != nil {
+	if err := protocol.WriteSecret(filepath.Join(r.Config.State, "shard.key"), secret); err != nil {
 		t.Fatal(err)
 	}
 	a, p, ctx := r.agent(t), r.study.Plan, context.Background()
@@ -203,7 +203,7 @@ func TestSitesWithOneFile(t *testing.T) {
 			u := r.study.Plan.Unit
 			differ := func(want bool, file string) {
 				t.Helper()
-				r.put(t, variantsOf(t, u, false)[file])
+				r.Put(t, variantsOf(t, u, false)[file])
 				first := decided(t, r, 1)
 				if again := decided(t, r, 1); again != first {
 					t.Errorf("%s: a site makes its contribution again otherwise", file)

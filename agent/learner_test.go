@@ -30,12 +30,12 @@ func chosenByParties(p *study.Proposal) {
 func ownRig(t *testing.T, dir, line string) *rig {
 	t.Helper()
 	r := rigIn(dir, chosenByParties)
-	r.config.Learner.Command = []string{"/bin/sh", "-c", line, "vote"}
-	r.config.Learner.Timeout = 20 * time.Second
-	r.config.Policy.Learners = []string{"any"}
-	r.config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
-	delete(r.config.Policy.Total, privacy.Record)
-	delete(r.config.Policy.Study, privacy.Record)
+	r.Config.Learner.Command = []string{"/bin/sh", "-c", line, "vote"}
+	r.Config.Learner.Timeout = 20 * time.Second
+	r.Config.Policy.Learners = []string{"any"}
+	r.Config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
+	delete(r.Config.Policy.Total, privacy.Record)
+	delete(r.Config.Policy.Study, privacy.Record)
 	return r
 }
 
@@ -47,7 +47,7 @@ func numbersOf(body []byte) []byte { return body[sha256.Size:] }
 func ballotOf(t *testing.T, r *rig) []int64 {
 	t.Helper()
 	if len(r.bodies) != 1 {
-		t.Fatalf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
+		t.Fatalf("%d uploads, want 1; log:\n%s", len(r.bodies), r.Log)
 	}
 	b, err := aggregation.ParseBallot(numbersOf(r.bodies[0]), 60, 2)
 	if err != nil {
@@ -89,7 +89,7 @@ func TestOwnClassifierVotes(t *testing.T) {
 		!strings.Contains(review.Learner, "this site's own program") {
 		t.Errorf("learner %q, problems %q: %v", review.Learner, review.Problems, err)
 	}
-	if left, err := os.ReadDir(filepath.Join(r.config.State, "scratch")); err != nil ||
+	if left, err := os.ReadDir(filepath.Join(r.Config.State, "scratch")); err != nil ||
 		len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
@@ -114,7 +114,7 @@ func TestOwnClassifierFails(t *testing.T) {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
 			r := ownRig(t, dir, line)
-			r.config.Poll = 150 * time.Millisecond
+			r.Config.Poll = 150 * time.Millisecond
 			a, h := r.heard(t)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
@@ -131,11 +131,11 @@ func TestOwnClassifierFails(t *testing.T) {
 					t.Fatalf("%s: row %d has another vote than the constant", line, i)
 				}
 			}
-			audit, err := os.ReadFile(filepath.Join(r.config.State, "audit.log"))
+			audit, err := os.ReadFile(filepath.Join(r.Config.State, "audit.log"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := map[string]string{"log": r.log.String(), "audit log": string(audit),
+			told := map[string]string{"log": r.Log.String(), "audit log": string(audit),
 				"body": fmt.Sprintf("%x", r.bodies[0])}
 			if first == nil {
 				first, heardFirst = told, h.s.all
@@ -179,14 +179,14 @@ func TestOwnClassifierIsShown(t *testing.T) {
 // names any; a site may then choose a built-in one.
 func TestAnyNeedsThePolicy(t *testing.T) {
 	r := ownRig(t, t.TempDir(), "true")
-	r.config.Policy.Learners = []string{"softmax", "forest"}
+	r.Config.Policy.Learners = []string{"softmax", "forest"}
 	a := r.agent(t)
 	round(t, a)
 	if r.declined == 0 || len(r.bodies) > 0 {
 		t.Errorf("declined %d times, sent %d", r.declined, len(r.bodies))
 	}
 	r = ownRig(t, t.TempDir(), "")
-	r.config.Learner = site.Learner{Name: "cart"}
+	r.Config.Learner = site.Learner{Name: "cart"}
 	a = r.agent(t)
 	round(t, a)
 	if v := ballotOf(t, r); !slices.Contains(v, 1) || !slices.Contains(v, 0) {
@@ -198,7 +198,7 @@ func TestAnyNeedsThePolicy(t *testing.T) {
 // start.
 func TestScratchIsTidied(t *testing.T) {
 	r := ownRig(t, t.TempDir(), "true")
-	left := filepath.Join(r.config.State, "scratch", "voter-1")
+	left := filepath.Join(r.Config.State, "scratch", "voter-1")
 	if err := os.MkdirAll(left, 0o700); err != nil {
 		t.Fatal(err)
 	}

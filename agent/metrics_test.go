@@ -31,12 +31,12 @@ func TestMetricsTellNothing(t *testing.T) {
 			`caucus_agent_studies{state="released"} 1`, `caucus_agent_studies{state="waiting"} 0`, `caucus_agent_budget_spent_epsilon{period="all",unit="record"} 0.88`, `caucus_agent_budget_epsilon{period="all",unit="record"} 2`,
 			`caucus_agent_polls_total{outcome="answered"} 3`, `caucus_agent_ledger_behind 0`, "caucus_agent_answered_timestamp_seconds",
 		}},
-		"a person has to approve": {func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, []string{`caucus_agent_studies{state="waiting"} 1`, `caucus_agent_refusals_total{by="policy"} 0`}},
-		"the policy refuses":      {func(r *rig) { r.config.Policy.Kinds = nil }, []string{`caucus_agent_refusals_total{by="policy"} 1`}},
+		"a person has to approve": {func(r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, []string{`caucus_agent_studies{state="waiting"} 1`, `caucus_agent_refusals_total{by="policy"} 0`}},
+		"the policy refuses":      {func(r *rig) { r.Config.Policy.Kinds = nil }, []string{`caucus_agent_refusals_total{by="policy"} 1`}},
 		"the ledger refuses": {func(r *rig) {
-			for u, b := range r.config.Policy.Total {
+			for u, b := range r.Config.Policy.Total {
 				b.Epsilon = 0.5
-				r.config.Policy.Total[u] = b
+				r.Config.Policy.Total[u] = b
 			}
 		}, []string{`caucus_agent_refusals_total{by="ledger"} 1`}},
 	} {
@@ -49,10 +49,10 @@ func TestMetricsTellNothing(t *testing.T) {
 				"gone":        os.Remove,
 			} {
 				r := newRig(t, nil)
-				r.config.Metrics = "127.0.0.1:0"
-				r.config.Clock.Now = func() time.Time { return at }
+				r.Config.Metrics = "127.0.0.1:0"
+				r.Config.Clock.Now = func() time.Time { return at }
 				test.change(r)
-				if err := spoil(r.config.Data["ward"].File); err != nil {
+				if err := spoil(r.Config.Data["ward"].File); err != nil {
 					t.Fatal(err)
 				}
 				a := r.agent(t)
@@ -104,26 +104,11 @@ func metricsOf(t *testing.T, a *Agent) string {
 	return w.Body.String()
 }
 
-// TestMetricsOfALedgerPutBack: the metrics show a ledger that lacks contributions.
-func TestMetricsOfALedgerPutBack(t *testing.T) {
-	r := newRig(t, nil)
-	r.config.Metrics = "127.0.0.1:0"
-	a := r.agent(t)
-	round(t, a)
-	if err := a.site.Studies.Of(r.hash).Write("ledger.seq", []byte("7\n")); err != nil {
-		t.Fatal(err)
-	}
-	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
-	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") {
-		t.Error(text)
-	}
-}
-
 // TestUnreadableLedgerIsSeen: an agent whose ledger cannot be read charges nothing, is not ready,
 // and tells the coordinator by a word; before, it is ready once it has polled.
 func TestUnreadableLedgerIsSeen(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Metrics = "127.0.0.1:0"
+	r.Config.Metrics = "127.0.0.1:0"
 	a := r.agent(t)
 	ready := func() string {
 		w := httptest.NewRecorder()

@@ -39,8 +39,8 @@ func TestBytesOfOtherFiles(t *testing.T) {
 			variants := variantsOf(t, privacy.Record, false)
 			mappedLook := func(file string) seen {
 				r := visitsRig(t, all[name])
-				r.mapWard(source.MappingSource{Inline: mapped(t, neighbourMapping)})
-				if err := r.declare(); err != nil {
+				r.Map(source.MappingSource{Inline: mapped(t, neighbourMapping)})
+				if err := r.Declare(); err != nil {
 					t.Fatal(err)
 				}
 				return lookAt(t, r, file)
@@ -68,11 +68,11 @@ func TestBytesOfOtherFiles(t *testing.T) {
 			declared := book(visits())
 			bookLook := func(file string) seen {
 				r := visitsRig(t, all[name])
-				ward := r.config.Data["ward"]
+				ward := r.Config.Data["ward"]
 				ward.Redeclare = ""
-				r.config.Data["ward"] = ward
-				r.put(t, declared)
-				if err := r.declare(); err != nil {
+				r.Config.Data["ward"] = ward
+				r.Put(t, declared)
+				if err := r.Declare(); err != nil {
 					t.Fatal(err)
 				}
 				return lookAt(t, r, file)

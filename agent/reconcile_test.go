@@ -19,7 +19,7 @@ import (
 // until it is reconciled, which charges the study again and says so; then the study goes on.
 func TestPutBackBetween(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 5, Delta: 1e-4}
+	r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 5, Delta: 1e-4}
 	authority, err := protocol.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestPutBackBetween(t *testing.T) {
 	}
 	id, _, err := authority.IssueOwn("127.0.0.1:1",
 		protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
-	if err := errors.Join(err, id.Save(site.IdentityFile(r.config))); err != nil {
+	if err := errors.Join(err, id.Save(site.IdentityFile(r.Config))); err != nil {
 		t.Fatal(err)
 	}
 	backup := t.TempDir()
@@ -48,9 +48,9 @@ func TestPutBackBetween(t *testing.T) {
 			}
 		}
 	}
-	r.config.Checkpoint = func(effect string) {
+	r.Config.Checkpoint = func(effect string) {
 		if effect == "time fixed" {
-			copyLedger(r.config.State, backup)
+			copyLedger(r.Config.State, backup)
 		}
 	}
 	a, err := r.open()
@@ -62,24 +62,24 @@ func TestPutBackBetween(t *testing.T) {
 	if len(r.bodies) != 1 {
 		t.Fatalf("%d uploads", len(r.bodies))
 	}
-	removeLedger(t, r.config)
-	copyLedger(backup, r.config.State)
+	removeLedger(t, r.Config)
+	copyLedger(backup, r.Config.State)
 
 	next := func(name string) (*rig, *Agent) {
 		s := newRig(t, func(p *study.Proposal) { p.Name = name })
-		log := s.config.Log
-		s.config = r.config
-		s.config.Checkpoint, s.config.Log = nil, log
+		log := s.Config.Log
+		s.Config = r.Config
+		s.Config.Checkpoint, s.Config.Log = nil, log
 		return s, s.agent(t)
 	}
 	s, b := next("again")
 	round(t, b)
-	if len(s.bodies) != 0 || !strings.Contains(s.log.String(), privacy.ErrBehind.Error()) {
-		t.Errorf("%d uploads from a ledger that is behind; log:\n%s", len(s.bodies), s.log)
+	if len(s.bodies) != 0 || !strings.Contains(s.Log.String(), privacy.ErrBehind.Error()) {
+		t.Errorf("%d uploads from a ledger that is behind; log:\n%s", len(s.bodies), s.Log)
 	}
 	b.Close()
 	for _, want := range []int{1, 0} {
-		lost, err := site.Reconcile(context.Background(), r.config, nil)
+		lost, err := site.Reconcile(context.Background(), r.Config, nil)
 		if err != nil || len(lost) != want || want == 1 &&
 			(!lost[0].Answer || lost[0].Name != "illness" || len(lost[0].Costs) != 1) {
 			t.Fatalf("reconciled %+v, %v, want %d", lost, err, want)
@@ -91,7 +91,7 @@ func TestPutBackBetween(t *testing.T) {
 	}
 	round(t, b)
 	if n := charges(t, b, privacy.Record); n != 3 || len(s.bodies) != 1 {
-		t.Errorf("%d charges, %d uploads, want 3 and 1:\n%s", n, len(s.bodies), s.log)
+		t.Errorf("%d charges, %d uploads, want 3 and 1:\n%s", n, len(s.bodies), s.Log)
 	}
 	if _, err := privacy.Verify(context.Background(), b.site.Journal); err != nil {
 		t.Error(err)

@@ -17,26 +17,26 @@ func TestWaitsTellNothing(t *testing.T) {
 		change func(*testing.T, *rig)
 		want   protocol.Wait
 	}{
-		"a person has to approve": {func(_ *testing.T, r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, protocol.WaitApproval},
-		"the policy":              {func(_ *testing.T, r *rig) { r.config.Policy.Kinds = nil }, protocol.WaitDeclined},
+		"a person has to approve": {func(_ *testing.T, r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, protocol.WaitApproval},
+		"the policy":              {func(_ *testing.T, r *rig) { r.Config.Policy.Kinds = nil }, protocol.WaitDeclined},
 		"no declaration": {func(t *testing.T, r *rig) {
-			if err := os.RemoveAll(r.config.State + "/sources"); err != nil {
+			if err := os.RemoveAll(r.Config.State + "/sources"); err != nil {
 				t.Fatal(err)
 			}
 		}, protocol.WaitSource},
 		"the ledger": {func(_ *testing.T, r *rig) {
-			for u, b := range r.config.Policy.Total {
+			for u, b := range r.Config.Policy.Total {
 				b.Epsilon = 0.5
-				r.config.Policy.Total[u] = b
+				r.Config.Policy.Total[u] = b
 			}
 		}, protocol.WaitDeclined},
 		"the clock": {func(_ *testing.T, r *rig) { r.skew = 2 * time.Hour }, protocol.WaitClock},
 		"the deadline": {func(_ *testing.T, r *rig) {
-			r.config.Clock.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) }
+			r.Config.Clock.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) }
 		}, protocol.WaitDeadline},
 		"nothing": {func(*testing.T, *rig) {}, ""},
 		"kept to itself": {func(_ *testing.T, r *rig) {
-			r.config.Policy.Approval, r.config.Quiet = policy.ApproveByPerson, true
+			r.Config.Policy.Approval, r.Config.Quiet = policy.ApproveByPerson, true
 		}, ""},
 	} {
 		for file, spoil := range map[string]func(path string) error{
@@ -48,7 +48,7 @@ func TestWaitsTellNothing(t *testing.T) {
 			t.Run(name+", "+file, func(t *testing.T) {
 				r := newRig(t, nil)
 				test.change(t, r)
-				if err := spoil(r.config.Data["ward"].File); err != nil {
+				if err := spoil(r.Config.Data["ward"].File); err != nil {
 					t.Fatal(err)
 				}
 				a := r.agent(t)

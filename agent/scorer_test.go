@@ -24,13 +24,13 @@ func scoredRig(dir, line string) *rig {
 			"laplace"
 		p.KindTerms = []byte(`{"program":true,"per_party":100,"bins":4}`)
 	})
-	r.config.Scorer = site.Program{Command: []string{"/bin/sh", "-c", line, "score"},
+	r.Config.Scorer = site.Program{Command: []string{"/bin/sh", "-c", line, "score"},
 		Timeout: 20 * time.Second}
-	r.config.Policy.Kinds, r.config.Policy.Mechanisms,
-		r.config.Policy.Learners = []string{"evaluate"}, []string{"laplace"}, []string{"any"}
-	r.config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
-	delete(r.config.Policy.Total, privacy.Record)
-	delete(r.config.Policy.Study, privacy.Record)
+	r.Config.Policy.Kinds, r.Config.Policy.Mechanisms,
+		r.Config.Policy.Learners = []string{"evaluate"}, []string{"laplace"}, []string{"any"}
+	r.Config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
+	delete(r.Config.Policy.Total, privacy.Record)
+	delete(r.Config.Policy.Study, privacy.Record)
 	return r
 }
 
@@ -59,7 +59,7 @@ func TestScorerFails(t *testing.T) {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
 			r := scoredRig(dir, c.line)
-			r.config.Poll = 150 * time.Millisecond
+			r.Config.Poll = 150 * time.Millisecond
 			a, h := r.heard(t)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
@@ -67,17 +67,17 @@ func TestScorerFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(r.bodies) != 1 {
-				t.Fatalf("%s: %d uploads; log:\n%s", c.line, len(r.bodies), r.log)
+				t.Fatalf("%s: %d uploads; log:\n%s", c.line, len(r.bodies), r.Log)
 			}
 			note, _ := a.site.Studies.Of(r.hash).Read(site.FileNoVotes)
 			if (note != nil) != c.fails {
 				t.Errorf("%s: noted %q", c.line, note)
 			}
-			audit, err := os.ReadFile(filepath.Join(r.config.State, "audit.log"))
+			audit, err := os.ReadFile(filepath.Join(r.Config.State, "audit.log"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := r.log.String() + string(audit)
+			told := r.Log.String() + string(audit)
 			if strings.Contains(told, planted) {
 				t.Errorf("%s: a log holds a record:\n%s", c.line, told)
 			}
@@ -103,8 +103,8 @@ func TestScorerFails(t *testing.T) {
 // needs one, and is told why.
 func TestScorerNamed(t *testing.T) {
 	for says, change := range map[string]func(*rig){
-		"none is named: write scorer":  func(r *rig) { r.config.Scorer = site.Program{} },
-		`learner "any" is not allowed`: func(r *rig) { r.config.Policy.Learners = nil },
+		"none is named: write scorer":  func(r *rig) { r.Config.Scorer = site.Program{} },
+		`learner "any" is not allowed`: func(r *rig) { r.Config.Policy.Learners = nil },
 	} {
 		r := scoredRig(t.TempDir(), "true")
 		change(r)

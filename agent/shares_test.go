@@ -70,8 +70,8 @@ func (a agreed) helper() policy.Helper {
 
 // trust makes the rig's policy name a helper, and its coordinator pass on the helper's acceptance.
 func (r *rig) trust(h policy.Helper, acceptance protocol.Signed) {
-	r.config.Policy.Helper = h
-	r.config.Policy.Noise = append(slices.Clone(r.config.Policy.Noise), study.NoiseAggregators)
+	r.Config.Policy.Helper = h
+	r.Config.Policy.Noise = append(slices.Clone(r.Config.Policy.Noise), study.NoiseAggregators)
 	r.study.Helper = acceptance
 }
 
@@ -154,8 +154,8 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 0 || w.body != nil {
 				t.Errorf("%d charges, %d bytes sent", n, len(w.body))
 			}
-			if n := strings.Count(r.log.String(), "nothing is charged and nothing is sent: the helper's acceptance: "); n != 1 || !strings.Contains(r.log.String(), c.says) {
-				t.Errorf("said %d times, want %q; log:\n%s", n, c.says, r.log)
+			if n := strings.Count(r.Log.String(), "nothing is charged and nothing is sent: the helper's acceptance: "); n != 1 || !strings.Contains(r.Log.String(), c.says) {
+				t.Errorf("said %d times, want %q; log:\n%s", n, c.says, r.Log)
 			}
 			if got := a.reports.current()[r.hash]; got != protocol.WaitHelper {
 				t.Errorf("the coordinator hears %q", got)
@@ -169,7 +169,7 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			r.study.Helper = good
 			round(t, a)
 			if n := charges(t, a, privacy.Record); n != 1 || w.body == nil {
-				t.Errorf("with the true acceptance: %d charges, %d bytes sent; log:\n%s", n, len(w.body), r.log)
+				t.Errorf("with the true acceptance: %d charges, %d bytes sent; log:\n%s", n, len(w.body), r.Log)
 			}
 			if review := must(r.review(a)); !review.Agreed ||
 				!strings.Contains(review.Helper, "it agreed to this plan") {
@@ -191,7 +191,7 @@ func TestSharesCostOneServersNoise(t *testing.T) {
 		a := r.agent(t)
 		round(t, a)
 		if len(r.bodies) != 1 {
-			t.Fatalf("%s: %d uploads; log:\n%s", noise, len(r.bodies), r.log)
+			t.Fatalf("%s: %d uploads; log:\n%s", noise, len(r.bodies), r.Log)
 		}
 		spent[noise] = fmt.Sprintf("%+v", must(a.site.Ledger.Totals(t.Context())))
 	}
@@ -216,7 +216,7 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	}
 	must(0, a.Close())
 	r.refuse = nil
-	r.config.Policy.Helper.Sealing = protocol.SealingPin(must(protocol.NewSealingKey()).Public())
+	r.Config.Policy.Helper.Sealing = protocol.SealingPin(must(protocol.NewSealingKey()).Public())
 	a = r.agent(t)
 	round(t, a)
 	round(t, a)
@@ -224,8 +224,8 @@ func TestHelperHasAnotherKey(t *testing.T) {
 		!bytes.Equal(upload, must(d.Read(site.FileUpload))) {
 		t.Errorf("%d uploads, %d charges", len(r.bodies), charges(t, a, privacy.Record))
 	}
-	if n := strings.Count(r.log.String(), "the finished upload is not sent, and nothing more is charged"); n != 1 || !strings.Contains(r.log.String(), "another sealing key") {
-		t.Errorf("it is said %d times; log:\n%s", n, r.log)
+	if n := strings.Count(r.Log.String(), "the finished upload is not sent, and nothing more is charged"); n != 1 || !strings.Contains(r.Log.String(), "another sealing key") {
+		t.Errorf("it is said %d times; log:\n%s", n, r.Log)
 	}
 	if review := must(r.review(a)); review.Agreed ||
 		!strings.Contains(review.Helper, "sealed to an earlier helper's key") {
@@ -317,20 +317,20 @@ func TestTwoServersTakeIt(t *testing.T) {
 	for _, mechanism := range []string{"tally", "cross", "moment"} {
 		t.Run(mechanism, func(t *testing.T) {
 			r := newRig(t, inShares(mechanism))
-			r.config.Policy.Mechanisms = append(r.config.Policy.Mechanisms, "moment")
+			r.Config.Policy.Mechanisms = append(r.Config.Policy.Mechanisms, "moment")
 			s := r.serve(t)
 			a, w := connect(t, r)
 			a.preparation.hurry = true
 			round(t, a)
 			if w.body == nil {
-				t.Fatalf("nothing was sent; log:\n%s", r.log)
+				t.Fatalf("nothing was sent; log:\n%s", r.Log)
 			}
 			must(0, s.receive("site", w.body))
 			task, in := r.task(), a.site.Records(r.hash, r.study.Plan, 61, false)
 			must(0, s.receive("other",
 				must(uploading.Contribute(task, "other", in,
 					must(uploading.CheckAcceptance(task, protocol.Signed(r.study.Helper),
-						r.config.Policy.Helper.Pins(), wireSigner().Key()))))))
+						r.Config.Policy.Helper.Pins(), wireSigner().Key()))))))
 			// stolen: refused at the latest by its proof
 			if err := s.receive("third", w.body); err != nil &&
 				!errors.Is(err, study.ErrContribution) {
@@ -367,7 +367,7 @@ func TestTwoServersTakeIt(t *testing.T) {
 // server sees and what both see, and against whom ε holds.
 func TestSharesInWords(t *testing.T) {
 	r, _ := sharesRig(t, "tally")
-	r.config.Policy.Approval = policy.ApproveByPerson
+	r.Config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
 	review := must(r.review(a))

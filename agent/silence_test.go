@@ -215,7 +215,7 @@ func TestNobodyElseSpeaks(t *testing.T) {
 	a := r.shown(t)
 	get := func(wait time.Duration) error {
 		client := &http.Client{Timeout: wait, Transport: &http.Transport{DisableKeepAlives: true}}
-		answer, err := client.Get("http://" + r.config.Metrics + "/metrics")
+		answer, err := client.Get("http://" + r.Config.Metrics + "/metrics")
 		if err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func (r *rig) shown(t *testing.T) *Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.config.Metrics, r.config.Page = port.Addr().String(), ""
+	r.Config.Metrics, r.Config.Page = port.Addr().String(), ""
 	port.Close()
 	a := r.agent(t)
 	shut, err := a.shown()
@@ -307,7 +307,7 @@ func TestServersAreSilent(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.shown(t)
 	dial := func(request string) net.Conn {
-		c, err := net.Dial("tcp", r.config.Metrics)
+		c, err := net.Dial("tcp", r.Config.Metrics)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,7 +449,7 @@ func TestStopwatch(t *testing.T) {
 			})
 		}
 		watch := exec.Command(os.Args[0])
-		watch.Env = append(os.Environ(), stopwatchOf+"="+r.config.Metrics)
+		watch.Env = append(os.Environ(), stopwatchOf+"="+r.Config.Metrics)
 		heard, err := watch.CombinedOutput()
 		stop()
 		working.Wait()

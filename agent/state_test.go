@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,64 +29,6 @@ func removeLedger(t *testing.T, c site.Config) {
 	}
 }
 
-// TestSharedFolder: a folder in which others may write is refused, and the check says so.
-func TestSharedFolder(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		return // its access lists decide
-	}
-	r := newRig(t, nil)
-	a, err := r.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Close()
-	for _, dir := range []string{r.config.State, filepath.Join(r.config.State, "studies")} {
-		for _, mode := range []os.FileMode{0o777, 0o720, 0o702} {
-			if err := os.Chmod(dir, mode); err != nil {
-				t.Fatal(err)
-			}
-			_, err := r.open()
-			if err == nil || !strings.Contains(err.Error(), "run chmod go-w "+dir) {
-				t.Errorf("%s, mode %o: %v", dir, mode, err)
-			}
-		}
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		r.agent(t)
-	}
-}
-
-// TestLedgerMissing: an agent that has contributed does not start on an empty ledger; a new agent
-// may.
-func TestLedgerMissing(t *testing.T) {
-	for _, file := range []string{site.FileUpload, site.FileReceipt} {
-		r := newRig(t, nil)
-		a, err := r.open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		round(t, a)
-		a.Close()
-		removeLedger(t, r.config)
-		d := a.site.Studies.Of(r.hash)
-		for _, other := range []string{site.FileUpload, site.FileReceipt, "ledger.seq"} {
-			if other != file {
-				os.Remove(filepath.Join(d.Dir, other))
-			}
-		}
-		if _, err := r.open(); err == nil || !strings.Contains(err.Error(), "ledger is missing") ||
-			!strings.Contains(err.Error(), "backup") {
-			t.Errorf("%s without a ledger: open = %v, want a refusal that says what to do", file, err)
-		}
-		if _, err := os.Stat(site.LedgerFile(r.config)); err == nil {
-			t.Error("the refusal made an empty ledger")
-		}
-		os.Remove(filepath.Join(d.Dir, file))
-		r.agent(t)
-	}
-}
-
 // TestLedgerBehind: a restored older ledger charges nothing.
 func TestLedgerBehind(t *testing.T) {
 	r := newRig(t, nil)
@@ -96,25 +38,25 @@ func TestLedgerBehind(t *testing.T) {
 	}
 	round(t, a)
 	a.Close()
-	removeLedger(t, r.config)
-	if err := os.WriteFile(site.LedgerFile(r.config), nil, 0o600); err != nil {
+	removeLedger(t, r.Config)
+	if err := os.WriteFile(site.LedgerFile(r.Config), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.open(); err == nil || !strings.Contains(err.Error(), "it is empty") {
 		t.Errorf("a ledger that was emptied: open = %v", err)
 	}
-	removeLedger(t, r.config)
-	older, err := journal.OpenSQLite(site.LedgerFile(r.config))
+	removeLedger(t, r.Config)
+	older, err := journal.OpenSQLite(site.LedgerFile(r.Config))
 	if err != nil {
 		t.Fatal(err)
 	}
 	older.Close()
 	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
-	second.config.State, second.config.Data = r.config.State, r.config.Data
+	second.Config.State, second.Config.Data = r.Config.State, r.Config.Data
 	round(t, second.agent(t))
 	if len(second.bodies) != 0 ||
-		!strings.Contains(second.log.String(), privacy.ErrBehind.Error()) {
-		t.Errorf("%d uploads; log:\n%s", len(second.bodies), second.log)
+		!strings.Contains(second.Log.String(), privacy.ErrBehind.Error()) {
+		t.Errorf("%d uploads; log:\n%s", len(second.bodies), second.Log)
 	}
 }
 
@@ -188,5 +130,32 @@ func TestTidy(t *testing.T) {
 	// Approving takes no lock, so its unfinished files may be another process's.
 	if !d.Has(site.ApprovalFile("a")) || !d.Has("."+site.ApprovalFile("a")+"-5") {
 		t.Error("more than unfinished files was removed")
+	}
+}
+
+// TestForgottenRelease: an agent with a release that the coordinator forgot sends nothing more,
+// names the release to the coordinator and tells its site.
+func TestForgottenRelease(t *testing.T) {
+	r := newRig(t, nil)
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(t, a)
+	a.Close()
+	if err := r.Config.Studies().Of(r.hash).Write(site.FileRelease, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	a = r.agent(t)
+	r.state, r.stored = study.Open, nil
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Errorf("%d uploads", len(r.bodies))
+	}
+	if !strings.Contains(r.Log.String(), "put back to an older state") {
+		t.Errorf("the log says nothing:\n%s", r.Log)
+	}
+	if !slices.Equal(r.report.Holds, []study.Hash{r.hash}) {
+		t.Errorf("it says that it holds the releases of %v", r.report.Holds)
 	}
 }

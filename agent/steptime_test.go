@@ -19,7 +19,7 @@ func TestMeasuredAgain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		r := rigIn(dir, nil)
-		r.config.Poll = time.Minute
+		r.Config.Poll = time.Minute
 		a, _ := r.heard(t)
 		looks := 0
 		a.site.Speed.Look = func() time.Duration {
@@ -50,7 +50,7 @@ func TestMeasuredAgain(t *testing.T) {
 // contributions contained a constant, and why.
 func TestConstantsAreTold(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Metrics = "127.0.0.1:0"
+	r.Config.Metrics = "127.0.0.1:0"
 	a := r.agent(t)
 	a.preparation.prepare = func(context.Context, window) draft { return draft{late: "all of it"} }
 	if got := health.Constants(a.site); got.Status != health.OK {
@@ -70,7 +70,7 @@ func TestConstantsAreTold(t *testing.T) {
 		!strings.Contains(page, "1 not ready in time") {
 		t.Errorf("the page does not say so: %d\n%s", code, page)
 	}
-	if err := os.Remove(r.config.Data["ward"].File); err != nil {
+	if err := os.Remove(r.Config.Data["ward"].File); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.site.Studies.Of(r.hash).Write(site.FileUnread, []byte("gone\n")); err != nil {

@@ -22,7 +22,7 @@ import (
 // pipe replaces the rig's declared file by a named pipe: whoever opens it is seen, and waits.
 func (r *rig) pipe(t *testing.T) string {
 	t.Helper()
-	file := r.config.Data["ward"].File
+	file := r.Config.Data["ward"].File
 	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +51,11 @@ func TestRefusedUnread(t *testing.T) {
 		change  func(*rig)
 		want    int // declined
 	}{
-		"policy":   {nil, func(r *rig) { r.config.Policy.Mechanisms = nil }, 1},
-		"a person": {nil, func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, 0},
-		"ledger":   {nil, func(r *rig) { r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5} }, 1},
+		"policy":   {nil, func(r *rig) { r.Config.Policy.Mechanisms = nil }, 1},
+		"a person": {nil, func(r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, 0},
+		"ledger":   {nil, func(r *rig) { r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5} }, 1},
 		"year": {nil, func(r *rig) {
-			r.config.Policy.Year =
+			r.Config.Policy.Year =
 				map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.5, Delta: 1e-5}}
 		}, 1},
 		"clocks":        {nil, func(r *rig) { r.skew = 2 * time.Hour }, 0},
@@ -63,10 +63,10 @@ func TestRefusedUnread(t *testing.T) {
 		"no terms":      {nil, func(r *rig) { r.change(func(p *study.Plan) { p.TermsDigest = "" }) }, 1},
 		"other terms":   {nil, func(r *rig) { r.change(func(p *study.Plan) { p.TermsDigest = strings.Repeat("0", 64) }) }, 1},
 		"learner":       {votes("forest"), nil, 1},
-		"pool rows":     {nil, func(r *rig) { r.config.Policy.MaxPoolRows = 59 }, 1},
-		"features":      {nil, func(r *rig) { r.config.Policy.MaxFeatures = 3 }, 1},
-		"time":          {nil, func(r *rig) { r.config.Policy.MaxTime = time.Second }, 1},
-		"the deadline":  {nil, func(r *rig) { r.config.Clock.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) } }, 0},
+		"pool rows":     {nil, func(r *rig) { r.Config.Policy.MaxPoolRows = 59 }, 1},
+		"features":      {nil, func(r *rig) { r.Config.Policy.MaxFeatures = 3 }, 1},
+		"time":          {nil, func(r *rig) { r.Config.Policy.MaxTime = time.Second }, 1},
+		"the deadline":  {nil, func(r *rig) { r.Config.Clock.Now = func() time.Time { return r.study.Plan.Deadline.Add(-time.Second) } }, 0},
 		"not on roster": {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Roster = []study.PartyID{"other", "third"} }) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestRefusedUnread(t *testing.T) {
 				t.Errorf("the studies cannot be listed: %v", err)
 			}
 			if r.declined != test.want {
-				t.Errorf("declined %d times, want %d:\n%s", r.declined, test.want, r.log)
+				t.Errorf("declined %d times, want %d:\n%s", r.declined, test.want, r.Log)
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestChargedBeforeRead(t *testing.T) {
 	for _, noise := range []study.Noise{study.NoiseSite, study.NoiseCoordinator} {
 		t.Run(string(noise), func(t *testing.T) {
 			r := newRig(t, victimStudy(noise))
-			text, err := os.ReadFile(r.config.Data["ward"].File)
+			text, err := os.ReadFile(r.Config.Data["ward"].File)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestChargedBeforeRead(t *testing.T) {
 			f.Close()
 			<-finished
 			if n := charges(t, a, privacy.Record); n != 1 || len(r.bodies) != 1 {
-				t.Errorf("%d charges, %d uploads, want 1 and 1:\n%s", n, len(r.bodies), r.log)
+				t.Errorf("%d charges, %d uploads, want 1 and 1:\n%s", n, len(r.bodies), r.Log)
 			}
 		})
 	}
@@ -153,10 +153,10 @@ func TestChargedBeforeRead(t *testing.T) {
 // step does not depend on the time to read it.
 func TestApprovedUnread(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = policy.ApproveByPerson
+	r.Config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
-	text, err := os.ReadFile(r.config.Data["ward"].File)
+	text, err := os.ReadFile(r.Config.Data["ward"].File)
 	if err != nil {
 		t.Fatal(err)
 	}

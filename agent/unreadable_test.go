@@ -20,7 +20,7 @@ func TestUnreadablePlan(t *testing.T) {
 	round(t, a)
 	old := []byte(`{"name":"of-before","kind":"classify","was":"known once"}`)
 	h := study.HashOf(old)
-	dir := filepath.Join(r.config.State, "studies", h.String())
+	dir := filepath.Join(r.Config.State, "studies", h.String())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

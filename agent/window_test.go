@@ -102,8 +102,8 @@ func TestTimeTellsNothing(t *testing.T) {
 				dir := t.TempDir()
 				synctest.Test(t, func(t *testing.T) {
 					r := rigIn(dir, propose)
-					r.config.Poll = 150 * time.Millisecond
-					r.config.Policy.Learners = learners.Names()
+					r.Config.Poll = 150 * time.Millisecond
+					r.Config.Policy.Learners = learners.Names()
 					if name == "shares" {
 						helper := r.agree()
 						r.trust(helper.helper(), helper.signed())
@@ -204,7 +204,7 @@ func TestWindowsFollow(t *testing.T) {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
 			r := rigIn(dir, nil)
-			r.config.Poll = 4 * time.Second
+			r.Config.Poll = 4 * time.Second
 			a, h := r.heard(t)
 			a.preparation.prepare = func(ctx context.Context, w window) draft {
 				h.note("read")
@@ -252,7 +252,7 @@ func TestWindowsFollow(t *testing.T) {
 func TestOneTask(t *testing.T) {
 	r := newRig(t, nil)
 	var pool string
-	r.config.Checkpoint = func(effect string) {
+	r.Config.Checkpoint = func(effect string) {
 		if effect == "charged" {
 			if err := os.Remove(pool); err != nil {
 				t.Error(err)
@@ -263,7 +263,7 @@ func TestOneTask(t *testing.T) {
 	pool = a.site.PoolFile(r.study.Plan.Pool)
 	round(t, a)
 	if len(r.bodies) != 1 {
-		t.Errorf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
+		t.Errorf("%d uploads, want 1; log:\n%s", len(r.bodies), r.Log)
 	}
 
 	a = newRig(t, nil).agent(t)
@@ -329,10 +329,10 @@ func TestPanicIsLate(t *testing.T) {
 	if took := time.Since(begun); took < leastWindow {
 		t.Errorf("sent after %v", took)
 	}
-	what, lines := decisions(t, r.config)
+	what, lines := decisions(t, r.Config)
 	if len(r.bodies) != 1 || lines[len(lines)-1]["late"] == nil ||
-		bytes.Contains(r.log.Bytes(), []byte(planted)) {
-		t.Errorf("%d uploads, audit %v %v, log:\n%s", len(r.bodies), what, lines, r.log)
+		bytes.Contains(r.Log.Bytes(), []byte(planted)) {
+		t.Errorf("%d uploads, audit %v %v, log:\n%s", len(r.bodies), what, lines, r.Log)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")
 	if err != nil || !slices.ContainsFunc(review.Problems, func(p string) bool {
@@ -340,7 +340,7 @@ func TestPanicIsLate(t *testing.T) {
 	}) {
 		t.Errorf("the review does not say so: %v, %q", err, review.Problems)
 	}
-	if _, err := os.Stat(filepath.Join(r.config.State, "studies", r.hash.String(),
+	if _, err := os.Stat(filepath.Join(r.Config.State, "studies", r.hash.String(),
 		site.FileLate)); err != nil {
 		t.Error(err)
 	}
@@ -375,14 +375,14 @@ func TestFlawsAreTold(t *testing.T) {
 					return draft{late: "all of it"}
 				}
 			case "unread":
-				err := os.WriteFile(r.config.Data["ward"].File, []byte("no such table"), 0o600)
+				err := os.WriteFile(r.Config.Data["ward"].File, []byte("no such table"), 0o600)
 				if err != nil {
 					t.Fatal(err)
 				}
 			}
 			said := func() []string {
-				what, _ := decisions(t, r.config)
-				for line := range strings.Lines(changing.ReplaceAllString(r.log.String(), "")) {
+				what, _ := decisions(t, r.Config)
+				for line := range strings.Lines(changing.ReplaceAllString(r.Log.String(), "")) {
 					what = append(what, line)
 				}
 				return what
@@ -390,7 +390,7 @@ func TestFlawsAreTold(t *testing.T) {
 			var told []string
 			a.link = asked{r.coordinatorDouble, func() { told = said() }}
 			round(t, a)
-			what, audit := decisions(t, r.config)
+			what, audit := decisions(t, r.Config)
 			if flaw == "" {
 				before, lines = told, len(what)
 			}
@@ -409,7 +409,7 @@ func TestFlawsAreTold(t *testing.T) {
 					t.Errorf("the receipt's line has %s: %v", key, has)
 				}
 			}
-			if logged := strings.Contains(r.log.String(), "level=ERROR"); logged != (flaw != "") {
+			if logged := strings.Contains(r.Log.String(), "level=ERROR"); logged != (flaw != "") {
 				t.Errorf("the log tells of a flaw: %v", logged)
 			}
 		})
@@ -424,7 +424,7 @@ func TestHostilePlan(t *testing.T) {
 	const n = 160
 	siteOf := func(labels []int) *rig {
 		r := newRig(t, func(p *study.Proposal) { votes("knn")(p); p.Records = n })
-		r.config.Policy.Learners = []string{"knn"}
+		r.Config.Policy.Learners = []string{"knn"}
 		text := "age,sex,ill\n"
 		for i, y := range labels {
 			// Women come in pairs of one age and label, best predicted by one neighbour; some men
@@ -435,8 +435,8 @@ func TestHostilePlan(t *testing.T) {
 			}
 			text += fmt.Sprintf("%g,%s,%s\n", age, sex, []string{"no", "yes"}[y])
 		}
-		r.put(t, text)
-		if err := r.declare(); err != nil {
+		r.Put(t, text)
+		if err := r.Declare(); err != nil {
 			t.Fatal(err)
 		}
 		return r
@@ -532,7 +532,7 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 		r := rigIn(dir, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		r.config.Checkpoint = func(effect string) {
+		r.Config.Checkpoint = func(effect string) {
 			if effect == "upload stored" {
 				cancel()
 			}
@@ -551,7 +551,7 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 		if !d.Has(site.FileUpload) || len(r.bodies) > 0 || !time.Now().Before(fixed.Leaves) {
 			t.Fatalf("it was to die with an upload, before %v; %d were sent", fixed.Leaves, len(r.bodies))
 		}
-		r.config.Checkpoint, r.config.Poll = nil, 10*time.Millisecond
+		r.Config.Checkpoint, r.Config.Poll = nil, 10*time.Millisecond
 		a, h := r.heard(t)
 		ctx, cancel = h.s.listening()
 		defer cancel()
@@ -579,11 +579,11 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) {
 		p.Kind, p.Mechanism, p.Unit, p.Delta = "labels", "rr", privacy.Label, nil
 	})
-	r.config.Policy.Kinds, r.config.Policy.Mechanisms = []string{"labels"}, []string{"rr"}
-	r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 5}}
-	r.config.Policy.Total =
+	r.Config.Policy.Kinds, r.Config.Policy.Mechanisms = []string{"labels"}, []string{"rr"}
+	r.Config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 5}}
+	r.Config.Policy.Total =
 		map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 9, Delta: 1e-5}}
-	r.config.Policy.ClearColumns = r.study.Plan.Schema.FeatureColumns()
+	r.Config.Policy.ClearColumns = r.study.Plan.Schema.FeatureColumns()
 	a, err := r.open()
 	if err != nil {
 		t.Fatal(err)
@@ -596,18 +596,18 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Close() // killed after the charge
-	text, err := os.ReadFile(r.config.Data["ward"].File)
+	text, err := os.ReadFile(r.Config.Data["ward"].File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.put(t, string(text)+strings.Repeat("33,f,yes\n", 40))
-	if err := r.declare(); err != nil {
+	r.Put(t, string(text)+strings.Repeat("33,f,yes\n", 40))
+	if err := r.Declare(); err != nil {
 		t.Fatal(err)
 	}
 	a = r.agent(t)
 	round(t, a)
 	if n := charges(t, a, privacy.Label); n != 1 || len(r.bodies) != 1 {
-		t.Fatalf("%d charges, %d uploads, want 1 and 1; log:\n%s", n, len(r.bodies), r.log)
+		t.Fatalf("%d charges, %d uploads, want 1 and 1; log:\n%s", n, len(r.bodies), r.Log)
 	}
 	if n, _ := binary.Uvarint(r.stored); n != 61 {
 		t.Errorf("%d records were sent, 61 were declared when the study was charged", n)

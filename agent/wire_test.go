@@ -130,7 +130,7 @@ func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener,
 	id, _, err := authority.IssueOwn(listener.Addr().String(),
 		protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
 	check(err)
-	a, err := newAgent(r.config, id, "site", dial)
+	a, err := newAgent(r.Config, id, "site", dial)
 	check(err)
 	t.Cleanup(func() { a.Close() })
 	return a, w
@@ -148,15 +148,15 @@ func TestRefusalOnTheWire(t *testing.T) {
 		change func(*rig)
 		person func(*testing.T, *Agent)
 	}{
-		{"policy", func(r *rig) { r.config.Policy.Mechanisms = nil }, nil},
-		{"ledger", func(r *rig) { r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5} }, nil},
+		{"policy", func(r *rig) { r.Config.Policy.Mechanisms = nil }, nil},
+		{"ledger", func(r *rig) { r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5} }, nil},
 		{"year", func(r *rig) {
-			r.config.Policy.Year =
+			r.Config.Policy.Year =
 				map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.1, Delta: 1e-5}}
 		}, nil},
-		{"awaiting persons", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, nil},
+		{"awaiting persons", func(r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, nil},
 		{"a person", func(r *rig) {
-			r.config.Policy.Approval = policy.ApproveByPerson
+			r.Config.Policy.Approval = policy.ApproveByPerson
 		}, func(t *testing.T, a *Agent) {
 			// as if the agent were running
 			unlock, err := folder.Hold(a.site.Config.State, "another agent")
@@ -172,7 +172,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.config.Quiet = true
+			r.Config.Quiet = true
 			test.change(r)
 			a, w := connect(t, r)
 			round(t, a)
@@ -233,7 +233,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 // state folder, and what the preview learned is stored.
 func TestPreviewHoldsNothing(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = policy.ApproveByPerson
+	r.Config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	waiting, answer := make(chan struct{}), make(chan struct{})
 	a.link = slowLink{r.coordinatorDouble, func() { close(waiting); <-answer }}
@@ -250,7 +250,7 @@ func TestPreviewHoldsNothing(t *testing.T) {
 		done <- result{review, err}
 	}()
 	<-waiting
-	unlock, err := folder.Hold(r.config.State, "another agent")
+	unlock, err := folder.Hold(r.Config.State, "another agent")
 	if err != nil {
 		t.Errorf("an agent cannot start while a preview waits: %v", err)
 	} else {

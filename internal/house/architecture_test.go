@@ -33,6 +33,7 @@ var rooms = map[string][]string{
 	"internal/testlevel/tokens": {},
 	"internal/testserver":       {},
 	"internal/testpages":        {"internal/testlevel"},
+	"internal/testsite":         {"agent/policy", "agent/site", "agent/source", "dataset", "privacy", "protocol", "study", "study/kinds/planning"},
 	"dataset":                   {"internal/csvfile", "internal/yamlfile", "dataset/dates"},
 	"dataset/files":             {"dataset", "dataset/dates"},
 	"dataset/dates":             {},
@@ -142,7 +143,7 @@ var pure = map[string][]string{
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.
 var forTests = []string{"internal/house", "internal/testlevel", "internal/testlevel/report",
 	"internal/testlevel/style", "internal/testlevel/tokens", "internal/testserver",
-	"internal/testpages", "privacy/audit", "privacy/audit/laws", "study/conformance"}
+	"internal/testpages", "internal/testsite", "privacy/audit", "privacy/audit/laws", "study/conformance"}
 
 // TestImports holds the table of rooms.
 func TestImports(t *testing.T) {
@@ -324,8 +325,9 @@ var otherWords = map[string]map[string]string{
 // kinds and of what is said of them, the demo, which runs one study of each, and commands, whose
 // flags are theirs.
 func mayName(room string) bool {
-	return room == "study/kinds" || room == "study/kinds/results" || room == "study/conformance" ||
-		room == "analyst/terms" || room == "analyst/demo" || room == "lab" || strings.HasPrefix(room, "cmd/")
+	return slices.Contains([]string{"study/kinds", "study/kinds/results", "study/conformance",
+		"internal/testsite", "analyst/terms", "analyst/demo", "lab"}, room) ||
+		strings.HasPrefix(room, "cmd/")
 }
 
 // ordinary are names that are words of English too: alone in quotes they are names.

@@ -540,14 +540,14 @@ var mutants = []mutant{
 		found: "TestNothingIsHeard",
 	},
 	{
-		name: "a command calls the coordinator while records are read", room: "agent/site", file: "identity.go", in: "agent",
+		name: "a command calls the coordinator while records are read", room: "agent/site", file: "identity.go",
 		old: "folder.ShareFile(VoiceFile(c))", new: "folder.ShareFile(VoiceFile(c)+\".new\")",
-		found: "TestNobodyElseSpeaks",
+		found: "TestSpeaking$",
 	},
 	{
-		name: "an acceptance that comes after the plan is not kept", room: "agent/site", file: "facts.go", in: "agent",
+		name: "an acceptance that comes after the plan is not kept", room: "agent/site", file: "facts.go",
 		old: "|| d.Has(FileUpload) {", new: "|| d.Has(FilePlan) {",
-		found: "TestNoAcceptanceNoCharge",
+		found: "TestHelperIsKept$",
 	},
 	{
 		name: "nobody looks whose numbers stand under a site's name", room: "study/verify/evidence", file: "party.go", in: "study/describe",
@@ -941,14 +941,14 @@ var mutants = []mutant{
 		found: "TestOwnClassifier",
 	},
 	{
-		name: "a program's window is as long as the program takes", room: "agent/site", file: "cost.go", in: "agent",
+		name: "a program's window is as long as the program takes", room: "agent/site", file: "cost.go",
 		old: "s.Prepare = min(s.Prepare+program, longestSpan)", new: "s.Prepare += 0 * program",
-		found: "TestOwnClassifierVotes",
+		found: "TestCostOf$",
 	},
 	{
-		name: "why a program gave no votes is logged", room: "agent/site", file: "site.go", in: "agent",
+		name: "why a program gave no votes is logged", room: "agent/site", file: "site.go",
 		old: "\t_ = s.Studies.Of(h).Write(FileNoVotes", new: "\ts.Config.Log.Error(why.Error())\n\t_ = s.Studies.Of(h).Write(FileNoVotes",
-		found: "TestOwnClassifierFails",
+		found: "TestPrograms$",
 	},
 	{
 		name: "a program keeps the agent's environment", room: "learners/command", file: "program.go",
@@ -976,9 +976,9 @@ var mutants = []mutant{
 		found: "TestPeriodsFollow",
 	},
 	{
-		name: "a year goes back: a policy counts by the clock and not by the ledger", room: "agent/site", file: "ledger.go", in: "agent",
+		name: "a year goes back: a policy counts by the clock and not by the ledger", room: "agent/site", file: "ledger.go",
 		old: "now > year {", new: "now != year {",
-		found: "TestYear$",
+		found: "TestSpending$",
 	},
 	{
 		name: "O: a record without a score has that of the record before", room: "study/evaluate", file: "score.go", in: "study/conformance",

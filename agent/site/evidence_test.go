@@ -1,18 +1,19 @@
-package agent
+package site_test
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"math/big"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"caucus/agent/site"
 	"caucus/auxdata"
+	"caucus/internal/testsite"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -23,38 +24,49 @@ import (
 
 // after is a site that contributed one study by votes, with the coordinator's receipt, and the
 // release.
-func after(t *testing.T) (r *rig, e *site.Evidence, signer *protocol.Signer, release study.Release,
+func after(t *testing.T) (r *testsite.Site, e *site.Evidence, signer *protocol.Signer, release study.Release,
 	receipt protocol.Receipt) {
 	t.Helper()
-	r = newRig(t, func(p *study.Proposal) {
+	r = testsite.New(t.TempDir(), testsite.SchemaYAML, func(p *study.Proposal) {
 		p.Mechanism, p.Noise = "tally", study.NoiseCoordinator
 	})
-	a, err := r.open()
+	at := r.Open(t)
+	d, body := r.Offer(t, at), []byte("what this site sent")
+	task, err := at.Task(r.Asked.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	round(t, a)
-	a.Close()
+	charges, err := task.Charges(0)
+	if err == nil {
+		err = study.ChargeAll(t.Context(), at.Ledger, r.Asked.Hash, charges)
+	}
+	if err == nil {
+		err = errors.Join(d.Write(site.FileUpload, body), at.NoteLedger(t.Context(), d))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.Close()
 	if signer, err = protocol.NewSigner(); err != nil {
 		t.Fatal(err)
 	}
-	e = a.site.Evidence(keysOf(signer.Key()))
+	e = at.Evidence(keysOf(signer.Key()))
 	receipt = protocol.Receipt{
-		Plan: r.hash, Party: "site", Body: sha256.Sum256(r.bodies[0]), Size: len(r.bodies[0]),
+		Plan: r.Asked.Hash, Party: "site", Body: sha256.Sum256(body), Size: len(body),
 		Received: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Ledger: privacy.Head{Sequence: 4, Hash: privacy.Digest{4}},
 	}
-	release = study.Release{Plan: r.study.PlanBytes, Manifest: study.Manifest{
-		PlanHash: r.hash, Unit: privacy.Record, Contributed: []study.PartyID{"other", "site"}, Missing: []study.PartyID{"third"},
+	release = study.Release{Plan: r.Asked.Canonical, Manifest: study.Manifest{
+		PlanHash: r.Asked.Hash, Unit: privacy.Record, Contributed: []study.PartyID{"other", "site"}, Missing: []study.PartyID{"third"},
 		Ledger: []privacy.Line{{Sequence: 5}},
 	}}
 	return r, e, signer, release, receipt
 }
 
-func (r *rig) keep(t *testing.T, h study.Hash, signer *protocol.Signer, said protocol.Receipt) {
+func keep(t *testing.T, r *testsite.Site, h study.Hash, signer *protocol.Signer, said protocol.Receipt) {
 	t.Helper()
 	said, err := said.Sign(signer)
 	if err == nil {
-		err = r.config.Studies().Of(h).WriteJSON(site.FileReceipt,
+		err = r.Config.Studies().Of(h).WriteJSON(site.FileReceipt,
 			site.Receipt{Body: said.Body.String(), Received: said.Received, Signed: said.Document,
 				Signature: said.Signature})
 	}
@@ -91,14 +103,14 @@ func TestWitness(t *testing.T) {
 		if c.change != nil {
 			c.change(&r, &rec)
 		}
-		at.keep(t, release.PlanHash, c.signer, rec)
+		keep(t, at, release.PlanHash, c.signer, rec)
 		found := e.Kept(context.Background(), r).Receipts(r)
 		if len(found) != 1 || found[0].Verdict != c.verdict ||
 			!strings.Contains(found[0].Says, c.says) {
 			t.Errorf("%s: %v, want %s: …%s…", name, found, c.verdict, c.says)
 		}
 	}
-	if err := os.Remove(at.config.Studies().Of(release.PlanHash).Dir + "/" +
+	if err := os.Remove(at.Config.Studies().Of(release.PlanHash).Dir + "/" +
 		site.FileReceipt); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +134,7 @@ func TestCharged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := auxdata.ReadCSV(r.pool, p.Pool)
+	table, err := auxdata.ReadCSV(r.Asked.PoolBytes, p.Pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,9 +153,9 @@ func TestCharged(t *testing.T) {
 
 	// Another ledger, with fewer entries.
 	for _, name := range []string{"", "-wal", "-shm"} {
-		os.Remove(site.LedgerFile(r.config) + name)
+		os.Remove(site.LedgerFile(r.Config) + name)
 	}
-	j, _, err := openSiteAnew(r.config)
+	j, _, err := openSiteAnew(r.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +163,7 @@ func TestCharged(t *testing.T) {
 	check(evidence.Fails, "holds no charge for tally")
 	release.Contributed = nil
 	check(evidence.Holds, "the release does not count it")
-	j, ledger, err := openSiteAnew(r.config)
+	j, ledger, err := openSiteAnew(r.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +189,7 @@ func openSiteAnew(c site.Config) (*journal.Journal, *privacy.Ledger, error) {
 // or rewritten.
 func TestCoordinatorGoesBack(t *testing.T) {
 	r, e, signer, release, first := after(t)
-	r.keep(t, r.hash, signer, first)
+	keep(t, r, r.Asked.Hash, signer, first)
 	heads, err := e.Coordinator()
 	if err != nil || len(heads) != 1 || heads[0].Sequence != 4 {
 		t.Fatalf("%v, %v", heads, err)
@@ -194,7 +206,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 		"anew":     {privacy.Head{Sequence: 4, Hash: privacy.Digest{9}}, "two different entries 4"},
 	} {
 		second.Ledger = c.head
-		r.keep(t, study.Hash{7}, signer, second)
+		keep(t, r, study.Hash{7}, signer, second)
 		_, err := e.Coordinator()
 		if (err == nil) != (c.want == "") ||
 			(err != nil && !strings.Contains(err.Error(), c.want)) {
@@ -203,7 +215,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	}
 
 	// A release may reveal it too.
-	r.keep(t, study.Hash{7}, signer, first)
+	keep(t, r, study.Hash{7}, signer, first)
 	release.Ledger = []privacy.Line{{Sequence: 4, Hash: privacy.Digest{5}}}
 	document, err := json.Marshal(release)
 	if err != nil {
@@ -214,33 +226,12 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.config.Studies().Of(r.hash).Write(site.FileRelease, file); err != nil {
+	if err := r.Config.Studies().Of(r.Asked.Hash).Write(site.FileRelease, file); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Coordinator(); err == nil ||
 		!strings.Contains(err.Error(), "two different entries 4") {
 		t.Errorf("a release that names another entry: %v", err)
-	}
-}
-
-// TestForgottenRelease: an agent with a release that the coordinator forgot sends nothing more,
-// names the release to the coordinator and tells its site.
-func TestForgottenRelease(t *testing.T) {
-	r, _, _, _, _ := after(t)
-	if err := r.config.Studies().Of(r.hash).Write(site.FileRelease, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	a := r.agent(t)
-	r.state, r.stored = study.Open, nil
-	round(t, a)
-	if len(r.bodies) != 1 {
-		t.Errorf("%d uploads", len(r.bodies))
-	}
-	if !strings.Contains(r.log.String(), "put back to an older state") {
-		t.Errorf("the log says nothing:\n%s", r.log)
-	}
-	if !slices.Equal(r.report.Holds, []study.Hash{r.hash}) {
-		t.Errorf("it says that it holds the releases of %v", r.report.Holds)
 	}
 }
 

@@ -1,0 +1,517 @@
+package site_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/agent/policy"
+	"caucus/agent/site"
+	"caucus/aggregator/uploading"
+	"caucus/internal/folder"
+	"caucus/internal/testsite"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+func newSite(t *testing.T, change func(*study.Proposal)) *testsite.Site {
+	t.Helper()
+	return testsite.New(t.TempDir(), testsite.SchemaYAML, change)
+}
+
+// write writes facts of a dossier.
+func write(t *testing.T, d site.Dossier, files ...string) {
+	t.Helper()
+	for _, file := range files {
+		if err := d.Write(file, []byte("{}\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSharedFolder: a state folder in which others may write is not opened, and the error says what
+// to do.
+func TestSharedFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // its access lists decide
+	}
+	r := newSite(t, nil)
+	r.Open(t).Close()
+	for _, dir := range []string{r.Config.State, filepath.Join(r.Config.State, "studies")} {
+		for _, mode := range []os.FileMode{0o777, 0o720, 0o702} {
+			if err := os.Chmod(dir, mode); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := site.Open(r.Config, "site"); !errors.Is(err, folder.ErrShared) ||
+				!strings.Contains(err.Error(), "run chmod go-w "+dir) {
+				t.Errorf("%s, mode %o: %v", dir, mode, err)
+			}
+		}
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r.Open(t).Close()
+	}
+}
+
+// TestLedgerMissing: a folder that holds contributions is not opened with an empty ledger, whichever
+// of their files is left; a new folder is.
+func TestLedgerMissing(t *testing.T) {
+	for _, file := range []string{site.FileUpload, site.FileReceipt} {
+		r := newSite(t, nil)
+		s := r.Open(t)
+		write(t, s.Studies.Of(study.Hash{1}), file)
+		s.Close()
+		r.Open(t).Close()
+		removeLedger(t, r.Config)
+		if _, err := site.Open(r.Config, "site"); err == nil ||
+			!strings.Contains(err.Error(), "ledger is missing") ||
+			!strings.Contains(err.Error(), "backup") {
+			t.Errorf("%s without a ledger: %v, want a refusal that says what to do", file, err)
+		}
+		if _, err := os.Stat(site.LedgerFile(r.Config)); err == nil {
+			t.Error("the refusal made an empty ledger")
+		}
+		if err := s.Studies.Of(study.Hash{1}).Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		r.Open(t)
+	}
+}
+
+func removeLedger(t *testing.T, c site.Config) {
+	t.Helper()
+	files, err := filepath.Glob(site.LedgerFile(c) + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestShardKey: a site's key stays as it was made, and a damaged one is not replaced: a site with
+// another key would send other bytes for a study that it has answered.
+func TestShardKey(t *testing.T) {
+	r := newSite(t, nil)
+	first := r.Open(t)
+	if again := r.Open(t); !bytes.Equal(first.ShardKey, again.ShardKey) || len(first.ShardKey) != 32 {
+		t.Errorf("keys %x, %x", first.ShardKey, again.ShardKey)
+	}
+	if other := newSite(t, nil).Open(t); bytes.Equal(first.ShardKey, other.ShardKey) {
+		t.Error("two sites have one key")
+	}
+	file := filepath.Join(r.Config.State, "shard.key")
+	if err := os.WriteFile(file, first.ShardKey[:31], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Open(r.Config, "site"); err == nil ||
+		!strings.Contains(err.Error(), "restore it from a backup") {
+		t.Errorf("a damaged key: %v", err)
+	}
+}
+
+// TestPools: a study's task is made of its plan and of the pool that the plan names, whole. A plan
+// whose map does not take the schema's columns is refused before the pool is read.
+func TestPools(t *testing.T) {
+	r := newSite(t, nil)
+	s := r.Open(t)
+	p := r.Asked.Plan
+	if _, err := s.Task(p); !errors.Is(err, fs.ErrNotExist) || s.HasPool(p.Pool) {
+		t.Errorf("without its pool: %v", err)
+	}
+	d := r.Offer(t, s)
+	task, err := s.Task(p)
+	if err != nil || task.Hash() != r.Asked.Hash || !s.HasPool(p.Pool) {
+		t.Fatalf("%v, %v", task, err)
+	}
+	if read, err := d.Plan(); err != nil || read.Name != "illness" {
+		t.Errorf("the plan is read as %q, %v", read.Name, err)
+	}
+	narrow := p
+	narrow.Schema.Features = p.Schema.Features[:1]
+	if err := site.CheckMap(narrow); !errors.Is(err, study.ErrPlan) {
+		t.Errorf("a map of other columns: %v", err)
+	}
+	if err := os.WriteFile(s.PoolFile(p.Pool), r.Asked.PoolBytes[1:], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Task(p); err == nil || s.HasPool(p.Pool) {
+		t.Error("a damaged pool is taken")
+	}
+	write(t, d, site.FilePlan)
+	if _, err := d.Plan(); err == nil || !strings.Contains(err.Error(), "it was changed") {
+		t.Errorf("a plan that was changed: %v", err)
+	}
+}
+
+// TestDossiers: studies are found by name, by hash or by its beginning, and listed by what is there
+// of them; a folder of another name is none.
+func TestDossiers(t *testing.T) {
+	r := newSite(t, nil)
+	s := r.Open(t)
+	all := s.Studies
+	one, two := study.HashOf([]byte(`{"name":"one"}`)), study.HashOf([]byte(`{"name":"two"}`))
+	if err := all.Of(one).Write(site.FilePlan, []byte(`{"name":"one"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := all.Of(two).Write(site.FilePlan, []byte(`{"name":"two"}`)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, all.Of(study.Hash{9}), site.FileUpload) // without a plan
+	if err := os.Mkdir(filepath.Join(r.Config.State, "studies", "lost+found"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := all.All(); err != nil || len(known) != 2 {
+		t.Errorf("%v, %v", known, err)
+	}
+	if folders, err := all.Folders(); err != nil || len(folders) != 3 {
+		t.Errorf("%v, %v", folders, err)
+	}
+	for name, want := range map[string]study.Hash{"one": one, one.String(): one,
+		two.String()[:6]: two} {
+		if h, err := all.Find(name); err != nil || h != want {
+			t.Errorf("%s is found as %s, %v", name, h, err)
+		}
+	}
+	for name, says := range map[string]string{"three": "there is no study", one.String()[:5]: "there is no study"} {
+		if _, err := all.Find(name); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := all.Of(study.Hash{9}).Write(site.FilePlan, []byte(`{"name":"one"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.Find("one"); err == nil || !strings.Contains(err.Error(), "2 studies are called") {
+		t.Errorf("a name of two: %v", err)
+	}
+	write(t, all.Of(two), site.FileRelease)
+	write(t, all.Of(one), site.FileRelease)
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(all.Of(two).Dir, site.FileRelease), past, past); err != nil {
+		t.Fatal(err)
+	}
+	if released, err := all.Released(); err != nil || !slices.Equal(released, []study.Hash{one, two}) {
+		t.Errorf("released are %v, %v", released, err)
+	}
+	none := site.Config{State: filepath.Join(t.TempDir(), "none")}.Studies()
+	if known, err := none.All(); err != nil || known != nil {
+		t.Errorf("without a folder: %v, %v", known, err)
+	}
+}
+
+// TestFacts: numbers and moments of a dossier are read as they were written, and a damaged file is
+// as none.
+func TestFacts(t *testing.T) {
+	r := newSite(t, nil)
+	s := r.Open(t)
+	d := s.Studies.Of(r.Asked.Hash)
+	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
+	if d.Declared() != 0 || d.Early(now) || d.EndedAfter() != study.MaxAmendments+1 {
+		t.Error("facts are read where none is written")
+	}
+	for _, f := range []struct{ file, text string }{{site.FileRecords, "61\n"}, {site.FileEnded, "2\n"}} {
+		if err := d.Write(f.file, []byte(f.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	span := site.Span{Prepare: time.Minute, Draw: time.Second}
+	if err := d.WriteJSON(site.FileDue, span.From(now)); err != nil {
+		t.Fatal(err)
+	}
+	if d.Declared() != 61 || d.EndedAfter() != 2 || d.Early(now.Add(-time.Hour)) ||
+		!d.Early(now.Add(time.Minute)) || d.Early(now.Add(span.Whole())) {
+		t.Errorf("%d records, %d amendments, early %t", d.Declared(), d.EndedAfter(),
+			d.Early(now.Add(time.Minute)))
+	}
+	for _, text := range []string{"-1", "many", ""} {
+		if err := d.Write(site.FileRecords, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.Declared(); n != 0 {
+			t.Errorf("%q is read as %d records", text, n)
+		}
+	}
+	if err := errors.Join(d.Remove(site.FileEnded), d.Remove(site.FileEnded)); err != nil ||
+		d.Has(site.FileEnded) {
+		t.Errorf("removed twice: %v", err)
+	}
+	info, err := os.Stat(filepath.Join(d.Dir, site.FileRecords))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a fact has mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestLedgerEntry: the ledger must have come as far as the furthest head of any upload, whatever
+// version wrote it; a file that holds none is an error.
+func TestLedgerEntry(t *testing.T) {
+	r := newSite(t, nil)
+	s := r.Open(t)
+	if last, charged, err := s.Studies.LedgerEntry(); last != 0 || charged || err != nil {
+		t.Errorf("before any: %d, %t, %v", last, charged, err)
+	}
+	cost := privacy.PureCost(privacy.Record, 0, big.NewRat(1, 10))
+	if err := s.Ledger.Spend(t.Context(), "a", cost); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.NoteLedger(t.Context(), s.Studies.Of(study.Hash{1})); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Studies.Of(study.Hash{2}).Write("ledger.seq", []byte("7\n")); err != nil {
+		t.Fatal(err)
+	}
+	if last, charged, err := s.Studies.LedgerEntry(); last != 7 || !charged || err != nil {
+		t.Errorf("entry %d, %t, %v", last, charged, err)
+	}
+	heads, err := s.Evidence(protocol.Keys{}).Remembered()
+	if err != nil || len(heads) != 2 || heads[0].Sequence != 1 || heads[1].Sequence != 7 ||
+		heads[0].Hash == (privacy.Digest{}) {
+		t.Errorf("remembered %v, %v", heads, err)
+	}
+	s.Close()
+	behind := r.Open(t)
+	if err := behind.Ledger.Spend(t.Context(), "b", cost); !errors.Is(err, privacy.ErrBehind) {
+		t.Errorf("a ledger that lacks entries charges: %v", err)
+	}
+	if err := s.Studies.Of(study.Hash{2}).Write("ledger.seq", []byte("-7")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Open(r.Config, "site"); err == nil {
+		t.Error("a damaged head is read")
+	}
+}
+
+// TestTidy: leftovers of interrupted writes are removed, facts stay, and so do the unfinished files
+// of an approval, which may be another process's.
+func TestTidy(t *testing.T) {
+	s := newSite(t, nil).Open(t)
+	d := s.Studies.Of(study.Hash{1})
+	stay := []string{site.FileUpload, site.ApprovalFile("a"), "." + site.ApprovalFile("a") + "-5"}
+	go1 := []string{"." + site.FileUpload + "-123", "." + site.FileReceipt + "-9"}
+	write(t, d, slices.Concat(stay, go1)...)
+	if err := s.Studies.Tidy(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range slices.Concat(stay, go1) {
+		if d.Has(file) != slices.Contains(stay, file) {
+			t.Errorf("%s is there: %t", file, d.Has(file))
+		}
+	}
+	left := filepath.Join(s.Config.State, "scratch", "voter-1")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TidyScratch(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a killed program's files: %v", err)
+	}
+}
+
+// TestApprovers: an approval counts for the plan, the declaration and the name that it was given
+// under; where the policy names approvers, with their key alone. Declared anew, it has lapsed.
+func TestApprovers(t *testing.T) {
+	r := newSite(t, nil)
+	s := r.Open(t)
+	d, p := r.Offer(t, s), r.Asked.Plan
+	source, err := s.Sources.Of(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := protocol.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := source.Shown()
+	signed := func(h study.Hash, name string) []byte {
+		return key.Sign(protocol.ApprovalDocument, site.ApprovalText(h, shown, name))
+	}
+	for _, a := range []site.Approval{{Name: "alice", Shown: shown, Signature: signed(r.Asked.Hash, "alice")},
+		{Name: "李 / 明", Shown: shown},
+		{Name: "bob", Shown: shown, Signature: signed(study.Hash{1}, "bob")}, {Name: "carol", Shown: "before"}} {
+		if err := d.WriteJSON(site.ApprovalFile(a.Name), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A file under another's name is nobody's.
+	if err := d.WriteJSON(site.ApprovalFile("mallory"), site.Approval{Name: "alice", Shown: shown}); err != nil {
+		t.Fatal(err)
+	}
+	wants := func(when string, names, lapsed []string) {
+		t.Helper()
+		by, old := s.Approvers(d, r.Asked.Hash, p)
+		slices.Sort(by)
+		if !slices.Equal(by, names) || !slices.Equal(old, lapsed) {
+			t.Errorf("%s: %q and lapsed %q, want %q and %q", when, by, old, names, lapsed)
+		}
+	}
+	wants("anybody", []string{"alice", "bob", "李 / 明"}, []string{"carol"})
+	s.Config.Policy.Approvers = map[string]protocol.SignerKey{"alice": key.Key(), "bob": key.Key()}
+	wants("by keys", []string{"alice"}, nil)
+	r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
+	if err := r.Declare(); err != nil {
+		t.Fatal(err)
+	}
+	wants("declared anew", nil, []string{"alice"})
+}
+
+// TestRefusedByPerson: a refusal is read as it was written, and a damaged one is a refusal too.
+func TestRefusedByPerson(t *testing.T) {
+	s := newSite(t, nil).Open(t)
+	d := s.Studies.Of(study.Hash{1})
+	if no := s.Refused(d); no != nil {
+		t.Errorf("refused by %+v", no)
+	}
+	if err := d.WriteJSON(site.FileRefused, site.Refusal{Name: "bob", Reason: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	if no := s.Refused(d); no == nil || no.Name != "bob" || no.Reason != "no" {
+		t.Errorf("refused by %+v", no)
+	}
+	if err := d.Write(site.FileRefused, nil); err != nil {
+		t.Fatal(err)
+	}
+	if no := s.Refused(d); no == nil || no.Name != "somebody" {
+		t.Errorf("a damaged refusal: %+v", no)
+	}
+}
+
+// TestHelperIsKept: what the coordinator passes on of a helper is kept until the site's shares are
+// sealed, also if it comes after the plan, and is asked for in studies with shares alone.
+func TestHelperIsKept(t *testing.T) {
+	r := newSite(t, func(p *study.Proposal) { p.Noise = study.NoiseAggregators })
+	s := r.Open(t)
+	d, p := r.Offer(t, s), r.Asked.Plan
+	of := func(text string) protocol.Study {
+		return protocol.Study{Plan: p, Helper: protocol.Signed{Document: []byte(text)}}
+	}
+	kept := func() string {
+		t.Helper()
+		a, err := d.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(a.Document)
+	}
+	inClear := of("x")
+	inClear.Plan.Noise = study.NoiseSite
+	for _, no := range []protocol.Study{inClear, {Plan: p}} {
+		if err := d.KeepHelper(no); err != nil || kept() != "" {
+			t.Errorf("kept %q, %v", kept(), err)
+		}
+	}
+	for _, text := range []string{"first", "second"} {
+		if err := d.KeepHelper(of(text)); err != nil || kept() != text {
+			t.Errorf("kept %q, %v, want %q", kept(), err, text)
+		}
+	}
+	task, err := s.Task(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words, agreed := s.HelperWords(d, task); words != "" || agreed {
+		t.Errorf("a helper that no policy names: %q", words)
+	}
+	sealing, err := protocol.NewSealingKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Config.Policy.Helper = policy.Helper{Name: "Data Trust", Signing: protocol.SignerKey{1},
+		Sealing: protocol.SealingPin(sealing.Public())}
+	if words, agreed := s.HelperWords(d, task); agreed ||
+		!strings.Contains(words, "nothing is charged or sent before it agreed") {
+		t.Errorf("before it agreed: %q", words)
+	}
+	write(t, d, site.FileUpload)
+	if err := d.KeepHelper(of("third")); err != nil || kept() != "second" {
+		t.Errorf("after the shares were sealed, %q is kept: %v", kept(), err)
+	}
+	if words, agreed := s.HelperWords(d, task); agreed ||
+		!strings.Contains(words, "an earlier helper's key") {
+		t.Errorf("with other keys than were sealed to: %q", words)
+	}
+	if _, err := uploading.KnownBy("site", []byte("{}")); err == nil {
+		t.Error("shares are read from no shares")
+	}
+	if err := d.Write("helper.json", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Helper(); err == nil {
+		t.Error("a damaged acceptance is read")
+	}
+}
+
+// TestSpeaking: several processes may call the coordinator at once, but none while a contribution
+// is prepared on the folder.
+func TestSpeaking(t *testing.T) {
+	r := newSite(t, nil)
+	r.Open(t)
+	one, err := site.Speak(r.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := site.Speak(r.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one()
+	two()
+	speaks, err := folder.LockFile(site.VoiceFile(r.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site.Speak(r.Config); !errors.Is(err, site.ErrSilent) {
+		t.Errorf("while a contribution is prepared: %v", err)
+	}
+	speaks()
+	if again, err := site.Speak(r.Config); err != nil {
+		t.Error(err)
+	} else {
+		again()
+	}
+}
+
+// TestIdentityOfASite: an agent is a party's, and is told what to do without an identity.
+func TestIdentityOfASite(t *testing.T) {
+	r := newSite(t, nil)
+	r.Config.State = t.TempDir()
+	if _, _, err := site.Identity(r.Config); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "caucus agent enrol") {
+		t.Errorf("without one: %v", err)
+	}
+	if _, err := site.ReadEvidence(r.Config); err == nil {
+		t.Error("evidence is read of no party")
+	}
+	id, signer := r.Enrol(t, time.Now())
+	if _, party, err := site.Identity(r.Config); err != nil || party != "site" {
+		t.Errorf("party %q, %v", party, err)
+	}
+	if e, err := site.ReadEvidence(r.Config); err != nil || e.Party != "site" ||
+		e.Keys.Newest() != signer.Key() {
+		t.Errorf("evidence of %v, %v", e, err)
+	}
+	if c, err := site.Dial(r.Config, id); err != nil {
+		t.Error(err)
+	} else {
+		c.Close()
+	}
+	operator, _ := testsite.Certified(t, protocol.RoleOperator, time.Now())
+	if err := operator.Save(site.IdentityFile(r.Config)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := site.Identity(r.Config); err == nil || !strings.Contains(err.Error(), "a party's invitation") {
+		t.Errorf("an operator's: %v", err)
+	}
+}
