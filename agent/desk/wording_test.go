@@ -1,4 +1,4 @@
-package agent
+package desk_test
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 
 // TestPreviewSaysAll: the review names label, learner, map and pool in words.
 func TestPreviewSaysAll(t *testing.T) {
-	r := newRig(t, func(p *study.Proposal) {
+	r := newSite(t, func(p *study.Proposal) {
 		p.Mechanism, p.Noise, p.Unit = "tally", study.NoiseCoordinator, privacy.Record
 		p.KindTerms = []byte(`{"shards":2,"learner":"knn"}`)
 		p.Map = dataset.Components{Project: 2, Whiten: 0.5, Analysis: dataset.FAMD}
 	})
-	a := r.agent(t)
+	a := ask(t, r)
 	review, _, err := a.Preview(context.Background(), "illness")
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestPreviewSaysAll(t *testing.T) {
 			t.Errorf("no %s in %s (%v)", field, b, err)
 		}
 	}
-	p := r.study.Plan
+	p := r.Asked.Plan
 	p.KindTerms = []byte(`{"shards":2}`)
 	if got := kinds.WordsOf(p).Trained; got != learners.Default+", as the plan names none" {
 		t.Errorf("learner %q", got)

@@ -1,4 +1,4 @@
-package agent
+package desk_test
 
 import (
 	"strings"
@@ -10,9 +10,9 @@ import (
 // TestRecordsOfASmallSite: a site with too few records for a study can still compare its release
 // with them; a site that lacks a column cannot.
 func TestRecordsOfASmallSite(t *testing.T) {
-	r := newRig(t, func(p *study.Proposal) { p.Records = 2000 })
-	a := r.agent(t)
-	p := r.study.Plan
+	r := newSite(t, func(p *study.Proposal) { p.Records = 2000 })
+	a := ask(t, r)
+	p := r.Asked.Plan
 	d, err := a.site.Sources.Of(p)
 	if err != nil {
 		t.Fatal(err)

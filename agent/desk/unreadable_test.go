@@ -1,4 +1,4 @@
-package agent
+package desk_test
 
 import (
 	"context"
@@ -15,9 +15,8 @@ import (
 // TestUnreadablePlan: a plan of an earlier version hides no other study, and is named.
 func TestUnreadablePlan(t *testing.T) {
 	ctx := context.Background()
-	r := newRig(t, nil)
-	a := r.agent(t)
-	round(t, a)
+	r := newSite(t, nil)
+	a := ask(t, r)
 	old := []byte(`{"name":"of-before","kind":"classify","was":"known once"}`)
 	h := study.HashOf(old)
 	dir := filepath.Join(r.Config.State, "studies", h.String())
@@ -39,9 +38,5 @@ func TestUnreadablePlan(t *testing.T) {
 			!strings.Contains(s.Closed, dir)) {
 			t.Errorf("of the old plan it says: %q %q", s.Study, s.Closed)
 		}
-	}
-	round(t, a)
-	if len(r.bodies) != 1 {
-		t.Errorf("%d uploads beside an old plan, want 1", len(r.bodies))
 	}
 }

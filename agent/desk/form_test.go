@@ -1,4 +1,4 @@
-package agent
+package desk_test
 
 import (
 	"context"
@@ -17,21 +17,46 @@ import (
 	"caucus/agent/desk"
 	"caucus/agent/policy"
 	"caucus/agent/site"
+	"caucus/internal/testsite"
 	"caucus/internal/webpage"
 	"caucus/protocol"
 	"caucus/study"
 )
 
-// sitting is a person at an agent's page.
+// sitting is a person at a site's page.
 type sitting struct {
 	t      *testing.T
 	client *http.Client
 	base   string
 }
 
-func sit(t *testing.T, a *Agent) *sitting {
+// asked is a site with the study that asks for its data, and the desk that shows it.
+type asked struct {
+	*testsite.Site
+	*desk.Desk
+	site *site.Site
+	d    site.Dossier // the study's
+}
+
+// ask opens a site's desk, on a study whose plan and pool were fetched.
+func ask(t *testing.T, r *testsite.Site) asked {
 	t.Helper()
-	d, err := a.newPage()
+	s := r.Open(t)
+	fetched := func(context.Context) error { return nil }
+	return asked{Site: r, Desk: desk.New(s, fetched), site: s, d: r.Offer(t, s)}
+}
+
+// newSite is a site whose approval policy asks for a person, unless change alters that.
+func newSite(t *testing.T, change func(*study.Proposal)) *testsite.Site {
+	t.Helper()
+	r := testsite.New(t.TempDir(), testsite.SchemaYAML, change)
+	r.Config.Policy.Approval = policy.ApproveByPerson
+	return r
+}
+
+func sit(t *testing.T, a asked) *sitting {
+	t.Helper()
+	d, err := desk.NewPage(a.Desk, func() error { return nil }, a.Config.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +69,8 @@ func sit(t *testing.T, a *Agent) *sitting {
 	}
 	s := &sitting{t: t, client: &http.Client{Jar: jar, Timeout: time.Minute}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	link, err := webpage.NewLink(a.site.Config.State, strings.TrimPrefix(server.URL, "http://"),
-		a.now())
+	link, err := webpage.NewLink(a.Config.State, strings.TrimPrefix(server.URL, "http://"),
+		a.Config.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,22 +129,19 @@ func shownOn(page string) string {
 	return digest
 }
 
-// TestDesk: a person reads on the page what would leave, and approves. Nothing is sent before, and
-// only what was shown is approved: no other declaration, no form of another page, no form without
+// TestDesk: a person reads on the page what would leave, and approves. Only what was shown is approved: no other declaration, no form of another page, no form without
 // the digest or the person.
 func TestDesk(t *testing.T) {
 	ctx := context.Background()
-	r := newRig(t, nil)
-	r.Config.Policy.Approval = policy.ApproveByPerson
-	a := r.agent(t)
-	round(t, a)
+	r := newSite(t, nil)
+	a := ask(t, r)
 	s := sit(t, a)
 	if code, text := s.get("/"); code != http.StatusOK ||
 		!strings.Contains(text, "1 study waits") || !strings.Contains(text, "illness") ||
 		!strings.Contains(text, "at most ε") {
 		t.Errorf("the list: %d %s", code, text)
 	}
-	at := "/study/" + r.hash.String()
+	at := "/study/" + r.Asked.Hash.String()
 	code, page := s.get(at)
 	old := shownOn(page)
 	for _, says := range []string{"would leave", "each record is hidden at ε = 1",
@@ -177,9 +199,7 @@ func TestDesk(t *testing.T) {
 		if code, text := s.post(at+"/approve", bad.form, bad.change); code < 400 {
 			t.Errorf("a form %s: %d %s", what, code, text)
 		}
-		round(t, a)
-		if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash,
-			r.study.Plan); len(by) > 0 || len(r.bodies) > 0 {
+		if by, _ := a.site.Approvers(a.d, r.Asked.Hash, r.Asked.Plan); len(by) > 0 {
 			t.Fatalf("a form %s approves", what)
 		}
 	}
@@ -191,9 +211,9 @@ func TestDesk(t *testing.T) {
 		!strings.Contains(text, "approved by alice") {
 		t.Errorf("approve: %d %s", code, text)
 	}
-	round(t, a)
-	if len(r.bodies) != 1 {
-		t.Fatalf("%d contributions after a yes", len(r.bodies))
+	if by, _ := a.site.Approvers(a.d, r.Asked.Hash, r.Asked.Plan); !slices.Equal(by,
+		[]string{"alice"}) {
+		t.Fatalf("approved by %q", by)
 	}
 	audit, err := os.ReadFile(site.AuditFile(r.Config))
 	if err != nil || !strings.Contains(string(audit), "through the agent's page") || !strings.Contains(string(audit), `"by":"alice"`) {
@@ -202,8 +222,9 @@ func TestDesk(t *testing.T) {
 	if log := r.Log.String(); strings.Contains(log, "link=") || strings.Contains(log, shown) {
 		t.Errorf("the log: %s", log)
 	}
-	r.state = study.Released
-	round(t, a)
+	if err := a.d.Write(site.FileRelease, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
 	if _, page := s.get(at); !strings.Contains(page, "The release is here") ||
 		strings.Contains(page, "<form class") {
 		t.Errorf("after the release: %s", page)
@@ -216,12 +237,10 @@ func TestDesk(t *testing.T) {
 // TestDeskNames: a person's name has letters of any script and spaces, and is one name in each form
 // of it. The policy's name is nobody's. After an error the form says why, and is filled as before.
 func TestDeskNames(t *testing.T) {
-	r := newRig(t, nil)
-	r.Config.Policy.Approval = policy.ApproveByPerson
-	a := r.agent(t)
-	round(t, a)
+	r := newSite(t, nil)
+	a := ask(t, r)
 	s := sit(t, a)
-	at := "/study/" + r.hash.String()
+	at := "/study/" + r.Asked.Hash.String()
 	_, page := s.get(at)
 	if !strings.Contains(page, protocol.PersonRule) {
 		t.Errorf("the form does not say its rule: %s", page)
@@ -247,7 +266,7 @@ func TestDeskNames(t *testing.T) {
 			t.Errorf("%q: %d %s", name, code, page)
 		}
 	}
-	by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan)
+	by, _ := a.site.Approvers(a.site.Studies.Of(r.Asked.Hash), r.Asked.Hash, r.Asked.Plan)
 	slices.Sort(by)
 	if !slices.Equal(by, []string{"Anna Schmidt", "Müller", "李 明"}) {
 		t.Errorf("approved by %q", by)
@@ -258,21 +277,20 @@ func TestDeskNames(t *testing.T) {
 // page takes no key and approves nothing; a refusal is for good.
 func TestDeskAllowsNoMore(t *testing.T) {
 	t.Run("policy", func(t *testing.T) {
-		r := newRig(t, nil)
-		r.Config.Policy.Approval, r.Config.Policy.Mechanisms = policy.ApproveByPerson, nil
-		a := r.agent(t)
-		round(t, a)
+		r := newSite(t, nil)
+		r.Config.Policy.Mechanisms = nil
+		a := ask(t, r)
 		s := sit(t, a)
-		_, page := s.get("/study/" + r.hash.String())
+		_, page := s.get("/study/" + r.Asked.Hash.String())
 		if strings.Contains(page, "/approve\"") ||
 			!strings.Contains(page, "refused by the policy") {
 			t.Errorf("the page offers to approve: %s", page)
 		}
-		shown, err := a.Outline(t.Context(), r.hash)
+		shown, err := a.Outline(t.Context(), r.Asked.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if code, text := s.post("/study/"+r.hash.String()+"/approve",
+		if code, text := s.post("/study/"+r.Asked.Hash.String()+"/approve",
 			url.Values{"name": {"alice"},
 				"shown": {shown.Shown}}, nil); code != http.StatusConflict ||
 			!strings.Contains(text, "policy does not allow") {
@@ -281,20 +299,19 @@ func TestDeskAllowsNoMore(t *testing.T) {
 	})
 	t.Run("two persons", func(t *testing.T) {
 		r, keys := twoPersons(t)
-		a := r.agent(t)
-		round(t, a)
+		a := ask(t, r)
 		s := sit(t, a)
-		_, page := s.get("/study/" + r.hash.String())
+		_, page := s.get("/study/" + r.Asked.Hash.String())
 		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "--key FILE") ||
 			!strings.Contains(page, "alice, bob, carol") {
 			t.Errorf("the page of signers: %s", page)
 		}
-		shown, err := a.Outline(t.Context(), r.hash)
+		shown, err := a.Outline(t.Context(), r.Asked.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"alice", "bob", "mallory"} {
-			if code, text := s.post("/study/"+r.hash.String()+"/approve",
+			if code, text := s.post("/study/"+r.Asked.Hash.String()+"/approve",
 				url.Values{"name": {name},
 					"shown": {shown.Shown}}, nil); code != http.StatusConflict {
 				t.Errorf("%s approves without a key: %d %s", name, code, text)
@@ -304,21 +321,15 @@ func TestDeskAllowsNoMore(t *testing.T) {
 			desk.Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
 			t.Fatal(err)
 		}
-		if _, page := s.get("/study/" + r.hash.String()); !strings.Contains(page, "besides alice") {
+		if _, page := s.get("/study/" + r.Asked.Hash.String()); !strings.Contains(page, "besides alice") {
 			t.Errorf("after one of two: %s", page)
-		}
-		round(t, a)
-		if len(r.bodies) != 0 {
-			t.Error("it was sent")
 		}
 	})
 	t.Run("no", func(t *testing.T) {
-		r := newRig(t, nil)
-		r.Config.Policy.Approval = policy.ApproveByPerson
-		a := r.agent(t)
-		round(t, a)
+		r := newSite(t, nil)
+		a := ask(t, r)
 		s := sit(t, a)
-		at := "/study/" + r.hash.String()
+		at := "/study/" + r.Asked.Hash.String()
 		_, page := s.get(at)
 		const why = "the board meets in May"
 		if code, text := s.post(at+"/refuse", url.Values{"name": {"bob"}, "reason": {why}},
@@ -330,15 +341,12 @@ func TestDeskAllowsNoMore(t *testing.T) {
 			nil); code != http.StatusConflict {
 			t.Errorf("approved after a no: %d", code)
 		}
-		round(t, a)
-		if r.declined != 1 || len(r.bodies) != 0 || strings.Contains(r.Log.String(), why) {
-			t.Errorf("declined %d times, %d sent, log %s", r.declined, len(r.bodies), r.Log)
+		if strings.Contains(r.Log.String(), why) {
+			t.Errorf("the log says %s", r.Log)
 		}
 	})
 	t.Run("none", func(t *testing.T) {
-		r := newRig(t, nil)
-		a := r.agent(t)
-		s := sit(t, a)
+		s := sit(t, ask(t, newSite(t, nil)))
 		for _, path := range []string{"/study/" + strings.Repeat("0", 64), "/study/illness",
 			"/study/..%2f..%2fidentity.yaml", "/metrics", "/other"} {
 			if code, text := s.get(path); code != http.StatusNotFound {
@@ -348,45 +356,23 @@ func TestDeskAllowsNoMore(t *testing.T) {
 	})
 }
 
-// TestShownOnlyWhereSaid: an agent listens only where its config says, on loopback; if the port is
-// taken it ends with an error that says so.
-func TestShownOnlyWhereSaid(t *testing.T) {
-	r := newRig(t, nil)
-	a := r.agent(t)
-	shut, err := a.shown()
+func newKey(t *testing.T) *protocol.Signer {
+	t.Helper()
+	k, err := protocol.NewSigner()
 	if err != nil {
 		t.Fatal(err)
 	}
-	shut()
-	taken, err := webpage.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	return k
+}
+
+// twoPersons makes a site whose policy requires two of alice, bob and carol.
+func twoPersons(t *testing.T) (*testsite.Site, map[string]*protocol.Signer) {
+	r := newSite(t, nil)
+	keys := map[string]*protocol.Signer{"alice": newKey(t), "bob": newKey(t), "carol": newKey(t)}
+	r.Config.Policy.Approval, r.Config.Policy.Approvers = policy.ApproveByTwo,
+		map[string]protocol.SignerKey{}
+	for name, k := range keys {
+		r.Config.Policy.Approvers[name] = k.Key()
 	}
-	defer taken.Close()
-	for _, set := range []func(*site.Config){func(c *site.Config) {
-		c.Page = taken.Addr().String()
-	}, func(c *site.Config) { c.Metrics = taken.Addr().String() }} {
-		c := r.Config
-		set(&c)
-		b, err := newAgent(c, protocol.Identity{}, "site",
-			func(site.Config, protocol.Identity) (link, error) {
-				return r.coordinatorDouble, nil
-			})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Run(t.Context()); err == nil ||
-			!strings.Contains(err.Error(), "give another port") {
-			t.Errorf("a port that is taken: %v", err)
-		}
-	}
-	for text, says := range map[string]string{
-		"page: 0.0.0.0:1\n": "not a loopback", "metrics: example.org:1\n": "not a loopback", "page: here\n": "no host:port",
-		"page: 127.0.0.1:9\nmetrics: 127.0.0.1:9\n": "a port of its own",
-	} {
-		if _, err := site.ParseConfig([]byte("state: s\n" + text)); err == nil ||
-			!strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
+	return r, keys
 }
