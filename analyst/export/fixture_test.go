@@ -18,7 +18,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/evaluate"
 	"caucus/study/kinds/planning"
 
@@ -169,7 +169,7 @@ func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map,
 		}
 		c.Weights = append(c.Weights, row)
 	}
-	result, err := study.NewResult(classify.Result{Classifier: c}, []string{"a warning\nwith a line */ --> end", `"""`})
+	result, err := study.NewResult(trained.Result{Classifier: c}, []string{"a warning\nwith a line */ --> end", `"""`})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier/fitted"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 )
 
 // Coefficients say which odds ratios of a plan's release will have an interval, and how wide.
@@ -36,7 +36,7 @@ const changeNoise = "more records or a larger epsilon"
 // newCoefficients makes the forecast from the draws, and what map and pool rule out
 // (fitted.Foresee).
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
-	out := &Coefficients{None: classify.NoCoefficients(p)}
+	out := &Coefficients{None: trained.NoCoefficients(p)}
 	if out.None != "" {
 		return out
 	}

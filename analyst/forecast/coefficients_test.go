@@ -18,6 +18,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier/fitted"
 	"caucus/study/classify"
+	"caucus/study/classify/trained"
 )
 
 // TestCoefficientsForeseen, for a study of five sites: from pool, sizes, class shares and AUC
@@ -77,7 +78,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 			var ratios []float64
 			for seed := range uint64(releases) {
 				p.Seed = seed
-				of := classify.CoefficientsOf(must(simulate.Rehearse(t.Context(), p, task.Pool(),
+				of := trained.CoefficientsOf(must(simulate.Rehearse(t.Context(), p, task.Pool(),
 					parties)))
 				if of == nil {
 					continue

@@ -21,6 +21,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
 	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/stated"
 )
 
@@ -181,7 +182,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	}
 	test := t.draw(t.test, testRecords)
 	measure := func(m learners.Model) quality { return measured(p, m, test) }
-	d.released, d.coefficients = measure(model), classify.CoefficientsOf(release)
+	d.released, d.coefficients = measure(model), trained.CoefficientsOf(release)
 	learner, some := classify.TermsOf(p).Learner, parties[:min(len(parties), mostAlone)]
 	for _, in := range some {
 		m, _ := classify.TrainLocal(ctx, p, learner, in.Records, rng, false)

@@ -8,7 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/conformance"
 )
 
@@ -36,7 +36,7 @@ func TestUnlabelled(t *testing.T) {
 	if half.Accuracy.Unperturbed < all.Accuracy.Unperturbed-0.02 {
 		t.Errorf("half without a label: unperturbed %.3f, all labelled %.3f", half.Accuracy.Unperturbed, all.Accuracy.Unperturbed)
 	}
-	var r classify.Result
+	var r trained.Result
 	if err := half.Release.Result.DecodeBody(&r); err != nil || r.Drift.Found() {
 		t.Errorf("half without a label: drift %+v is found, error %v", r.Drift, err)
 	}

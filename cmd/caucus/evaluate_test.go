@@ -7,7 +7,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/kinds/results"
 	"caucus/study/labels/learned"
 )
@@ -24,7 +24,7 @@ func TestWithClassifier(t *testing.T) {
 	shares := aggregation.LabelShares{Share: []float64{.5, .5}, Projected: []float64{.5, .5},
 		Error: []float64{.1, .1}}
 	for kind, body := range map[string]any{
-		"classify": classify.Result{Classifier: old, Coefficients: &fitted.Coefficients{Class: "yes"}},
+		"classify": trained.Result{Classifier: old, Coefficients: &fitted.Coefficients{Class: "yes"}},
 		"labels":   learned.Result{Classifier: old, Records: 10, Keep: .7, Loss: "logistic", Risk: "accuracy", Correction: "backward", Shares: shares, SlopeError: .2},
 	} {
 		result, err := study.NewResult(body, nil)
@@ -46,7 +46,7 @@ func TestWithClassifier(t *testing.T) {
 			c.Weights[1][0] != 4.5 {
 			t.Errorf("%s: %+v", kind, c)
 		}
-		if classify.CoefficientsOf(r) != nil {
+		if trained.CoefficientsOf(r) != nil {
 			t.Errorf("%s: coefficients of another classifier", kind)
 		}
 	}

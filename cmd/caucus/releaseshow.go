@@ -11,7 +11,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
@@ -89,7 +89,7 @@ noise and sampling; a column has one only if its coverage was measured
 			}
 			if of, ok := classifier.Of(r.Result); ok {
 				doc.Output, doc.Calibrated, doc.Coefficients = of.Output, of.Calibration,
-					classify.CoefficientsOf(r)
+					trained.CoefficientsOf(r)
 			}
 			for _, l := range told.Lines {
 				if l.Name == "coefficients" {

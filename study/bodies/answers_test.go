@@ -17,7 +17,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
 	"caucus/aggregation/shares"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -28,7 +27,6 @@ import (
 // answers counts the records of each of three classes. It is the least statistic that shows all
 // that package bodies does with one.
 type answers struct {
-	bodies.NoForecast
 	plan   study.Plan
 	matrix *shares.Matrix
 	saw    *study.Hash // of the inputs
@@ -476,11 +474,6 @@ func TestNothingProved(t *testing.T) {
 	}
 	if task.SplitSteps(3) != 0 || task.MaxBody() != 4096 {
 		t.Errorf("%g steps, %d bytes", task.SplitSteps(3), task.MaxBody())
-	}
-	if _, err := task.Statistic.(interface {
-		Noise(float64, int) (aggregation.Noise, error)
-	}).Noise(1, 1); !errors.Is(err, study.ErrNoForecast) {
-		t.Errorf("a forecast: %v", err)
 	}
 }
 

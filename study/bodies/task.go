@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"caucus/aggregation"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -16,14 +15,6 @@ type Task struct {
 	study.Agreed
 	Statistic Statistic
 	Fresh     uint64 // seeds the public randomness in the search for λ
-}
-
-// NoForecast is embedded in a statistic whose results have no forecast of accuracy.
-type NoForecast struct{}
-
-// Noise always returns study.ErrNoForecast, so that "study create" says so instead of guessing.
-func (NoForecast) Noise(float64, int) (aggregation.Noise, error) {
-	return aggregation.Noise{}, study.ErrNoForecast
 }
 
 // Statistic describes the vector that each party contributes, the release of their sum, and the
@@ -46,9 +37,6 @@ type Statistic interface {
 	Terms(weight int64) (study.ReleaseTerms, error)
 	// wraps a private vector: one party's, or the sum
 	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error)
-	// Noise forecasts the noise on the released moments (means of label or vote × features), for a
-	// sum with this weight to which noise was added draws times.
-	Noise(weight float64, draws int) (aggregation.Noise, error)
 }
 
 // Finisher is a Task with the half of who releases, verifies or reads.

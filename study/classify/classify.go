@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/learners"
@@ -205,42 +203,24 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-type task struct{ bodies.Task }
+// Task is the task of a classify study.
+type Task struct{ bodies.Task }
 
-// New prepares the pool for mechanisms on votes: the noise weights of its rows for tally, the
-// matrix that multiplies votes for moment. For cross it only reads sizes.
-func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) { return newTask(p, pool) }
-
-func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
+// New makes a Task. It prepares the pool for mechanisms on votes: the noise weights of its rows for
+// tally, the matrix that multiplies votes for moment. For cross it only reads sizes.
+func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	m, ok := mechanisms[p.Mechanism]
 	if !ok {
-		return task{}, study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism,
+		return nil, study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism,
 			Mechanisms())
 	}
 	q, err := m.newStatistic(p, pool)
-	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q,
+	return Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q,
 		Fresh: 0x6c616d626461}}, err
 }
 
-// noiseOf returns the noise on the moments (means of label or vote × features) in a study of this
-// size. seen turns true moments into those that the release would have without noise; nil if they
-// are equal.
-func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense,
-	err error) {
-	weight, draws := float64(size.Parties*t.Words().Shards), t.Plan().Noise.Draws(size.Parties)
-	switch q := t.Statistic.(type) {
-	case *cross:
-		if weight = float64(size.Records); size.Records == 0 {
-			return noise, nil, fmt.Errorf("forecast study: no records: give how many all parties hold together")
-		}
-	case *means:
-		seen = q.design.Told
-	}
-	noise, err = t.Statistic.Noise(weight, draws)
-	return noise, seen, err
-}
-
-func (t task) Work(records int) (study.Work, error) {
+// Work counts the training of a classifier on each shard, or the sums over records.
+func (t Task) Work(records int) (study.Work, error) {
 	p, n := t.Plan(), float64(records)
 	dim, rows, classes := float64(p.Map.Dim()), float64(t.Pool().Rows()),
 		float64(len(p.Schema.Classes()))

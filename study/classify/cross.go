@@ -91,23 +91,3 @@ func (c *cross) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privac
 	error) {
 	return privacy.NewSensitive(vector, t.Bound)
 }
-
-// deviation returns the standard deviation of the noise on each entry of a class sum divided by
-// records.
-func (c *cross) deviation(records float64, draws int) (float64, error) {
-	t, err := c.Terms(int64(records))
-	if err != nil {
-		return 0, err
-	}
-	return aggregation.CrossDeviation(privacy.VarianceOf(t.Mechanism, t.Bound, 0, c.Cells()), draws,
-		records), nil
-}
-
-func (c *cross) Noise(records float64, draws int) (aggregation.Noise, error) {
-	sd, err := c.deviation(records, draws)
-	if err != nil {
-		return aggregation.Noise{}, err
-	}
-	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, c.pool.EffectiveRows(),
-		records, make([]float64, c.pool.Dim())), nil
-}

@@ -7,7 +7,7 @@ import (
 	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/kinds/planning"
 )
 
@@ -39,7 +39,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	var said classify.Result
+	var said trained.Result
 	if err := release.Result.DecodeBody(&said); err != nil {
 		panic(err)
 	}

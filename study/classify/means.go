@@ -91,11 +91,10 @@ func (m *means) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privac
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-func (m *means) Noise(parties float64, draws int) (aggregation.Noise, error) {
-	t, err := m.Terms(int64(parties))
-	if err != nil {
-		return aggregation.Noise{}, err
+// Means returns the design of mechanism means, nil for other mechanisms.
+func (t Task) Means() *aggregation.MeansDesign {
+	if m, ok := t.Statistic.(*means); ok {
+		return m.design
 	}
-	return m.design.Noise(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, m.Cells()),
-		parties), nil
+	return nil
 }

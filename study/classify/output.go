@@ -164,7 +164,17 @@ func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	return s
 }
 
-// Noise returns an error, because the noise is added to the fitted weights and not to moments.
-func (o *output) Noise(float64, int) (aggregation.Noise, error) {
-	return aggregation.Noise{}, study.ErrNoForecast
+// Solved returns the ridge λ of a mechanism that adds noise to a solution, and the width of the
+// lattice on which the solution is released, 1 without a lattice. It returns false for other
+// mechanisms.
+func (t Task) Solved(ballots int64) (lambda, width float64, ok bool) {
+	o, ok := t.Statistic.(*output)
+	if !ok {
+		return 0, 0, false
+	}
+	width = 1
+	if o.mechanism == "output" {
+		width, _ = o.lattice(ballots)
+	}
+	return o.lambda(ballots), width, true
 }

@@ -2,7 +2,6 @@ package classify
 
 import (
 	"fmt"
-	"math"
 
 	"caucus/aggregation"
 	"caucus/aggregation/shares"
@@ -167,20 +166,10 @@ func (v *votes) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) (
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-func (v *votes) Noise(weight float64, draws int) (aggregation.Noise, error) {
-	t, err := v.Terms(int64(weight))
-	if err != nil {
-		return aggregation.Noise{}, err
+// Moments returns the design of mechanism moment, nil for other mechanisms.
+func (t Task) Moments() *aggregation.MomentDesign {
+	if v, ok := t.Statistic.(*votes); ok {
+		return v.design
 	}
-	scale := float64(draws) / (weight * weight)
-	if v.design != nil {
-		return v.design.Noise(math.Sqrt(scale*privacy.VarianceOf(t.Mechanism, t.Bound, 0,
-			v.ReleasedCells())), t.Laplace()), nil
-	}
-	columns := learners.Columns(v.classes)
-	rows := make([]float64, v.pool.Rows())
-	for i := range rows {
-		rows[i] = scale * privacy.VarianceOf(t.Mechanism, t.Bound, i*columns, v.Cells())
-	}
-	return aggregation.TallyNoise(v.pool.X, v.pool.Weight, rows, v.classes), nil
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/conformance"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
@@ -99,7 +99,7 @@ func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Records = privacy.Record, "cross", study.NoiseSite,
 		8, 3000
 	genuine := conformance.Genuine(t, p, pool, records)
-	if classify.CoefficientsOf(genuine) == nil {
+	if trained.CoefficientsOf(genuine) == nil {
 		t.Fatal("there are none")
 	}
 	without := func(b map[string]any) { delete(b, "coefficients") }

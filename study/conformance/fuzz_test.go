@@ -11,7 +11,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/conformance"
 	"caucus/study/describe"
 	"caucus/study/describe/described"
@@ -179,7 +179,7 @@ func FuzzRelease(f *testing.F) {
 		r := study.Release{Manifest: study.Claim(conformance.TaskOf(f, p, c.pool)), Plan: canonical}
 		r.Parties, r.Contributed, r.Missing = 2, []study.PartyID{"a", "b"}, []study.PartyID{"c"}
 		r.Result.Body =
-			conformance.Encoded(classify.Result{Classifier: classifier.Classifier{Classes: p.Schema.Classes(), Output: classifier.VoteShare, Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}})
+			conformance.Encoded(trained.Result{Classifier: classifier.Classifier{Classes: p.Schema.Classes(), Output: classifier.VoteShare, Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}})
 		b, err := json.Marshal(r)
 		if err != nil {
 			f.Fatal(err)

@@ -86,7 +86,6 @@ func stepOf(p study.Plan, d, k int64) int64 {
 //   - The caller guarantees that one party is behind a site. A site counts at most the per-party
 //     number of records (Local), and a larger weight is refused (Weights).
 type counts struct {
-	bodies.NoForecast
 	plan  study.Plan
 	terms Terms
 	Layout

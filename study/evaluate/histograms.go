@@ -42,7 +42,6 @@ import (
 //     number of records (Local), chosen by keys; at unit party nothing else reveals a site's size
 //     (Weights).
 type histograms struct {
-	bodies.NoForecast
 	plan   study.Plan
 	terms  Terms
 	score  *scorer

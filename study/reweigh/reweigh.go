@@ -145,7 +145,6 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //     that one party is behind a site. A site adds at most the per-party number of records (Local),
 //     and a larger weight is refused (Weights).
 type statistic struct {
-	bodies.NoForecast
 	plan   study.Plan
 	terms  Terms
 	pool   *auxdata.Pool

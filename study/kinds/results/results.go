@@ -3,7 +3,7 @@ package results
 import (
 	"caucus/auxdata"
 	"caucus/study"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/describe/described"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
@@ -13,7 +13,7 @@ import (
 )
 
 var all = map[string]study.Results{
-	"classify": classify.Results{},
+	"classify": trained.Results{},
 	"describe": described.Results{},
 	"evaluate": evaluate.Results{},
 	"labels":   learned.Results{},

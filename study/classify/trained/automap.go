@@ -1,4 +1,4 @@
-package classify
+package trained
 
 import (
 	"cmp"
@@ -15,13 +15,16 @@ import (
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
+	"caucus/study/classify"
 )
 
-// Candidates for map.project and map.whiten.
 var (
 	autoProject = []dataset.Count{5, 10, 20, 40, 80}
-	autoWhiten  = []float64{0.5, 1} // degrees of whitening, tried after 0
 )
+
+var (
+	autoWhiten = []float64{0.5, 1}
+) // degrees of whitening, tried after 0
 
 const (
 	autoTeachers = 4
@@ -167,11 +170,11 @@ func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, e
 	}
 	pool := auxdata.Virtual(a.fit, p.Map)
 	p.Pool, out.outputs = pool.Digest, p.Map.Outputs
-	made, err := newTask(p, pool)
+	made, err := classify.Kind{}.New(p, pool)
 	if err != nil {
 		return out, fmt.Errorf("choose the map: %w", err)
 	}
-	noise, seen, err := made.noiseOf(a.size)
+	noise, seen, err := finisher{made.(classify.Task)}.forecastNoise(a.size)
 	if err != nil {
 		return out, err
 	}

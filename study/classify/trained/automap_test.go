@@ -1,4 +1,4 @@
-package classify_test
+package trained_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package classify
+package trained
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package classify_test
+package trained_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/classify"
+	"caucus/study/classify/trained"
 	"caucus/study/conformance"
 	"caucus/study/verify"
 )
@@ -30,10 +30,10 @@ func TestBins(t *testing.T) {
 	if b := release.Costs[0].Bound; b.L2sq != 1<<41 || b.Cells != 2*m.Dim() {
 		t.Errorf("bound %+v", b)
 	}
-	if classify.NoCoefficients(p) == "" {
+	if trained.NoCoefficients(p) == "" {
 		t.Error("a plan with bins promises coefficients")
 	}
-	if body := conformance.BodyOf[classify.Result](t, release.Result); body.Coefficients != nil ||
+	if body := conformance.BodyOf[trained.Result](t, release.Result); body.Coefficients != nil ||
 		len(body.Classifier.Weights) != m.Dim() {
 		t.Errorf("coefficients %v, %d weights", body.Coefficients, len(body.Classifier.Weights))
 	}

@@ -1,4 +1,4 @@
-package classify
+package trained
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"caucus/study/bodies"
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
+	"caucus/study/classify"
 )
 
 // Results is the half of the kind for who releases, verifies or reads.
@@ -21,10 +22,10 @@ type Results struct{}
 // Body returns an empty *Result, into which a release's body is read strictly.
 func (Results) Body() any { return new(Result) }
 
-// Finisher finishes tasks that this kind's New made, and panics for others.
-func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
+// Finisher finishes tasks of package classify, and panics for others.
+func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(classify.Task)} }
 
-type finisher struct{ task }
+type finisher struct{ classify.Task }
 
 func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
 	return f.FinishBy(f, of, r)
@@ -32,83 +33,78 @@ func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, 
 
 // FinishTotal implements bodies.Finisher: it fits a classifier.
 func (f finisher) FinishTotal(total bodies.Total, rng *rand.Rand) (study.Result, error) {
-	switch q := f.Statistic.(type) {
-	case *cross:
-		return crossFit{q}.finish(total, rng)
-	case *means:
-		return finishMeans(q, total, rng)
-	case *output:
-		return finishOutput(q, total)
+	if f.Plan().Mechanism == "cross" {
+		return f.finishCross(total, rng)
 	}
-	return finishVotes(f.Statistic.(*votes), total, rng)
+	if lambda, width, ok := f.Solved(int64(total.Weight)); ok {
+		return f.finishSolved(total, lambda, width)
+	}
+	if of := f.Means(); of != nil {
+		return f.finishMeans(of, total, rng)
+	}
+	return f.finishVotes(total, rng)
 }
 
 // FinishClear fits a classifier to votes without noise.
 func (f finisher) FinishClear(total bodies.Total, rng *rand.Rand) (study.Result, error) {
-	var v *votes
-	switch q := f.Statistic.(type) {
-	case *votes:
-		v = q
-	case *output:
-		v = &q.votes
-	default:
+	p := f.Plan()
+	if p.Mechanism == "cross" || f.Means() != nil {
 		return f.FinishTotal(total, rng)
 	}
-	p := v.plan
 	p.Mechanism = "none"
-	none, err := newTask(p, v.pool)
+	none, err := classify.Kind{}.New(p, f.Pool())
 	if err != nil {
 		return study.Result{}, err
 	}
-	return finishVotes(none.Statistic.(*votes), total, rng)
+	return finisher{none.(classify.Task)}.finishVotes(total, rng)
 }
 
-func finishVotes(v *votes, total bodies.Total, rng *rand.Rand) (study.Result, error) {
+func (f finisher) finishVotes(total bodies.Total, rng *rand.Rand) (study.Result, error) {
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit votes: no ballots were cast")
 	}
-	noise, err := v.Noise(total.Weight, total.Draws)
+	noise, err := f.noise(total.Weight, total.Draws)
 	if err != nil {
 		return study.Result{}, err
 	}
+	pool, terms := f.Pool(), fitTerms(f.Plan())
 	var mu *mat.Dense
-	if v.design != nil {
-		mu = v.design.Mu(total.Values, total.Weight)
+	if of := f.Moments(); of != nil {
+		mu = of.Mu(total.Values, total.Weight)
 	} else {
-		shares := aggregation.SharesOf(total.Values, v.pool.Rows(), v.classes, total.Weight)
-		mu = learners.Moments(v.pool.X, shares, v.pool.Weight)
+		shares := aggregation.SharesOf(total.Values, pool.Rows(), terms.Classes, total.Weight)
+		mu = learners.Moments(pool.X, shares, pool.Weight)
 	}
-	fit := aggregation.FitVotes(v.pool.X, v.pool.Weight, mu, noise, fitTerms(v.plan), rng)
-	return classifierResult(v.plan, fit)
+	fit := aggregation.FitVotes(pool.X, pool.Weight, mu, noise, terms, rng)
+	return classifierResult(f.Plan(), fit)
 }
 
-func finishMeans(m *means, total bodies.Total, rng *rand.Rand) (study.Result, error) {
+func (f finisher) finishMeans(of *aggregation.MeansDesign, total bodies.Total,
+	rng *rand.Rand) (study.Result, error) {
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit means: no party contributed")
 	}
-	noise, err := m.Noise(total.Weight, total.Draws)
+	noise, err := f.noise(total.Weight, total.Draws)
 	if err != nil {
 		return study.Result{}, err
 	}
-	mu, err := m.design.Mu(total.Values, total.Weight)
+	mu, err := of.Mu(total.Values, total.Weight)
 	if err != nil {
 		return study.Result{}, err
 	}
-	fit := aggregation.FitVotes(m.pool.X, m.pool.Weight, mu, noise, fitTerms(m.plan), rng)
-	return classifierResult(m.plan, fit)
+	pool := f.Pool()
+	fit := aggregation.FitVotes(pool.X, pool.Weight, mu, noise, fitTerms(f.Plan()), rng)
+	return classifierResult(f.Plan(), fit)
 }
 
-func finishOutput(o *output, total bodies.Total) (study.Result, error) {
-	gamma := 1.0
-	if o.mechanism == "output" {
-		gamma, _ = o.lattice(int64(total.Weight))
-	}
-	w := mat.NewDense(o.pool.Dim(), learners.Columns(o.classes), nil)
+func (f finisher) finishSolved(total bodies.Total, lambda, width float64) (study.Result, error) {
+	classes := len(f.Plan().Schema.Classes())
+	w := mat.NewDense(f.Pool().Dim(), learners.Columns(classes), nil)
 	for i, v := range total.Values {
-		w.RawMatrix().Data[i] = v * gamma
+		w.RawMatrix().Data[i] = v * width
 	}
-	return classifierResult(o.plan, aggregation.Fit{
-		Model: learners.Linear{W: w, Classes: o.classes}, Lambda: o.lambda(int64(total.Weight)),
+	return classifierResult(f.Plan(), aggregation.Fit{
+		Model: learners.Linear{W: w, Classes: classes}, Lambda: lambda,
 	})
 }
 
@@ -132,7 +128,7 @@ func classifierResult(p study.Plan, fit aggregation.Fit) (study.Result, error) {
 
 func fitTerms(p study.Plan) aggregation.FitTerms {
 	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda,
-		Shares: TermsOf(p).ClassShares}
+		Shares: classify.TermsOf(p).ClassShares}
 }
 
 // Result is a classifier, with what the release tells about how far pool and private records
