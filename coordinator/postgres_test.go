@@ -127,18 +127,8 @@ func TestPostgres(t *testing.T) {
 // leads and reads the ballots that are stored, and callers that know both addresses call it.
 func TestReplicas(t *testing.T) {
 	ctx := context.Background()
-	store = testserver.Database
-	w := newWorld(t, nil)
-	store = nil
-	other := w.config
-	other.Dir = filepath.Join(t.TempDir(), "other")
-	copyFolder(other.Dir, w.config.Dir)
-	head := must(os.ReadFile(w.config.HeadFile()))
-	other.Head = filepath.Join(t.TempDir(), "head")
-	must(0, os.WriteFile(other.Head, head, 0o600))
-	other.Listen = "127.0.0.1:" + must(testlevel.FreePort())
-	other.Metrics = "127.0.0.1:" + must(testlevel.FreePort())
-	other.Address = w.server.Addr() + "," + other.Listen
+	w := newWorldIn(t, testserver.Database, knowsOthers)
+	other := sibling(t, w)
 	took := make(chan error, 1)
 	go func() {
 		var err error

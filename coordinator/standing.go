@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,33 +21,45 @@ import (
 	"caucus/study"
 )
 
-// yields is how long a replica that lacks keys, and knows no other replica to ask, leaves the lead
-// to others.
-const yields = 2 * time.Second
-
-// acquaintance is how long a replica that starts waits until it hears of another one. A replica is
-// heard within .2 s.
-const acquaintance = time.Second
+// A replica that starts waits for acquaintance until it hears of another one. A replica is heard
+// within .2 s. One that does not know yet whether it may lead asks again after identityAgain.
+const (
+	acquaintance  = time.Second
+	identityAgain = 2 * time.Second
+)
 
 // Lead waits until this process leads, then opens a coordinator's databases for New
 // (Config.Stores). While it waits, it holds the keys of ballots that the leader sends, and watches
-// the leader (observe). If it leads and lacks keys, it asks the other replicas for theirs. A
-// replica that knows no others (Config.Replicas) leaves the lead to them once instead: after
-// PostgreSQL was away, any replica may be the first.
+// the leader (observe). If it leads and lacks keys, it asks the other replicas for theirs, and then
+// parties for their ballots. Without Config.Replicas it looks for no others.
 func Lead(ctx context.Context, c folder.Config) (*folder.Stores, error) {
-	if c.Store == "" {
-		return folder.LeadStores(ctx, c, nil)
+	if c.Replicas.Listen == "" {
+		if c.Store != "" && strings.Contains(c.Address, ",") {
+			return nil, errAlone
+		}
+		stores, err := folder.LeadStores(ctx, c, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := stores.AskAgain(ctx, c); err != nil {
+			return nil, errors.Join(err, stores.Close())
+		}
+		return stores, nil
 	}
 	f := newFollower(c)
 	if err := f.meet(); err != nil {
 		return nil, err
 	}
 	stores, err := f.lead(ctx)
-	if err != nil && f.cluster != nil {
+	if err != nil {
 		err = errors.Join(err, f.cluster.Close())
 	}
 	return stores, err
 }
+
+// errAlone says what became of a list of all replicas in each one's configuration.
+var errAlone = errors.New("address: it names several replicas: name this one alone, and say under " +
+	"replicas: where it finds the others (docs/operator.md, From one machine to three)")
 
 func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 	close, err := f.answer()
@@ -54,18 +67,16 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 		return nil, err
 	}
 	defer close()
-	if f.cluster != nil {
-		defer f.observe(ctx)()
-		f.await(ctx, acquaintance, func(v cluster.View) bool { return len(v.Members) > 1 })
-	}
+	defer f.observe(ctx)()
+	f.await(ctx, acquaintance, func(v cluster.View) bool { return len(v.Members) > 1 })
 	f.config.Log.Info("waits until it leads")
-	told := "" // why it does not lead
-	for yielded := f.cluster != nil; ; yielded = true {
+	for told := ""; ; {
 		follow := f.follow(ctx)
 		stores, err := folder.LeadStores(ctx, f.config, f.may)
 		follow()
 		older := errors.Is(err, errOlder)
-		if (older || errors.Is(err, errUnseen)) && ctx.Err() == nil {
+		switch {
+		case (older || errors.Is(err, errUnseen)) && ctx.Err() == nil:
 			if why := err.Error(); why != told {
 				f.config.Log.Warn("this replica does not lead yet, and tries again", "why", why)
 				told = why
@@ -77,42 +88,28 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 					return !older
 				})
 			} else {
-				f.config.Clock.Sleep(ctx, yields)
+				f.config.Clock.Sleep(ctx, identityAgain)
 			}
 			follow()
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
 		stores.Store.Keys = f.keys
-		lacks, err := f.askHolders(ctx, stores.Store)
-		if err != nil {
+		if err := f.askHolders(ctx, stores.Store); err != nil {
 			return nil, errors.Join(err, stores.Close())
 		}
-		if yielded || !lacks {
-			if err := stores.AskAgain(ctx, f.config); err != nil {
-				return nil, errors.Join(err, stores.Close())
-			}
-			f.announce(stores)
-			return stores, nil
+		if err := stores.AskAgain(ctx, f.config); err != nil {
+			return nil, errors.Join(err, stores.Close())
 		}
-		if err := stores.Close(); err != nil {
-			return nil, err
-		}
-		f.config.Log.Info("this replica lacks keys of ballots, and leaves the lead to others once")
-		if !f.config.Clock.Sleep(ctx, yields) {
-			return nil, ctx.Err()
-		}
+		f.announce(stores)
+		return stores, nil
 	}
 }
 
-// meet begins to look for the other replicas, if the configuration says where.
+// meet begins to look for the other replicas.
 func (f *follower) meet() error {
 	c := f.config
-	if c.Replicas.Listen == "" {
-		return nil
-	}
 	ring, err := folder.LoadKeyring(c)
 	if err != nil {
 		return err
@@ -161,9 +158,6 @@ var errUnseen = errors.New("PostgreSQL does not say which database it is, so old
 
 // may returns an error if this replica, which holds the lease, must not lead.
 func (f *follower) may(*database.Lease) error {
-	if f.cluster == nil {
-		return nil
-	}
 	o := database.NewObserver(f.config.Store)
 	defer o.Close()
 	if err := f.identify(context.Background(), o, mostSilence); err != nil {
@@ -183,12 +177,11 @@ func (f *follower) may(*database.Lease) error {
 	return nil
 }
 
-// askHolders asks other replicas for the keys of ballots that this one lacks, and reports whether
-// it lacks some still.
-func (f *follower) askHolders(ctx context.Context, store *records.SQL) (bool, error) {
+// askHolders asks other replicas for the keys of ballots that this one lacks.
+func (f *follower) askHolders(ctx context.Context, store *records.SQL) error {
 	lacks, err := store.Unreadable(ctx)
-	if err != nil || len(lacks) == 0 || f.cluster == nil {
-		return len(lacks) > 0, err
+	if err != nil || len(lacks) == 0 {
+		return err
 	}
 	for _, m := range f.cluster.View().Holders() {
 		text, err := cluster.AskKeys(ctx, f.client, m.At)
@@ -202,17 +195,15 @@ func (f *follower) askHolders(ctx context.Context, store *records.SQL) (bool, er
 		f.keys.Take(lacks, all)
 		if lacks, err = store.Unreadable(ctx); err != nil || len(lacks) == 0 {
 			f.config.Log.Info("another replica gave the keys of ballots", "replica", m.Address)
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // announce says that this replica leads, until it does not.
 func (f *follower) announce(s *folder.Stores) {
-	if s.Cluster = f.cluster; f.cluster == nil {
-		return
-	}
+	s.Cluster = f.cluster
 	f.cluster.Say(func(own *cluster.State) { own.Leads, own.Epoch = true, s.Lease.Epoch() })
 	go func() {
 		<-s.Lease.Lost
@@ -245,9 +236,7 @@ func (f *follower) answer() (func() error, error) {
 		}
 		return 1
 	}))
-	if f.cluster != nil {
-		metrics.MustRegister(replicaMetrics{f.cluster})
-	}
+	metrics.MustRegister(replicaMetrics{f.cluster})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	server := webpage.Server(webpage.Loopback(mux), c.Log)
 	go server.Serve(listener)
@@ -255,9 +244,6 @@ func (f *follower) answer() (func() error, error) {
 }
 
 func (f *follower) whoLeads() string {
-	if f.cluster == nil {
-		return "another replica leads"
-	}
 	v := f.cluster.View()
 	if leader, known := v.Leader(); known {
 		return fmt.Sprintf("%s leads, under epoch %d", leader.Address, leader.Epoch)

@@ -62,22 +62,15 @@ type follower struct {
 	caller   protocol.Caller
 	identity protocol.Identity // made when needed
 	keys     *records.Keys
-	cluster  *cluster.Cluster // nil: the configuration does not say where the others are
-	client   *tls.Config      // for the cluster
-	heard    atomic.Int64     // when the leader sent keys, by the clock's Elapsed; 0: never
+	cluster  *cluster.Cluster
+	client   *tls.Config  // for the cluster
+	heard    atomic.Int64 // when the leader sent keys, by the clock's Elapsed; 0: never
 }
 
 func newFollower(c folder.Config) *follower {
 	return &follower{config: c.Complete(),
 		caller: protocol.Caller{Name: "replica-" + rand.Text(),
 			Role: protocol.RoleReplica}, keys: records.NewKeys()}
-}
-
-// sayKeys tells the other replicas how many studies' keys this one holds.
-func (f *follower) sayKeys(n int) {
-	if f.cluster != nil {
-		f.cluster.Say(func(own *cluster.State) { own.Keys = n })
-	}
 }
 
 // follow asks the leader for keys until the function that it returns is called. After that, no
@@ -103,7 +96,7 @@ func (f *follower) run(ctx context.Context) {
 				log.Debug("the leader sent its keys of ballots", "studies", len(all))
 			}
 			f.keys.Replace(all)
-			f.sayKeys(len(all))
+			f.cluster.Say(func(own *cluster.State) { own.Keys = len(all) })
 			last, told = clock.Elapsed(), false
 			f.heard.Store(int64(last))
 		})
@@ -112,7 +105,8 @@ func (f *follower) run(ctx context.Context) {
 		}
 		if !told && clock.Elapsed()-last > patience && ctx.Err() == nil {
 			told = true
-			log.Warn("no leader sends the keys of ballots to this replica (address: names all replicas?); if it led, it would ask parties for their ballots again", "error", err)
+			log.Warn("no leader sends the keys of ballots to this replica; if it led, it would ask "+
+				"the other replicas for them, and then parties for their ballots again", "error", err)
 		}
 		if !clock.Sleep(ctx, keysAgain) {
 			return
@@ -120,25 +114,28 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
+// errUnled says why a replica asks nobody for keys.
+var errUnled = errors.New("nobody is heard who leads")
+
 func (f *follower) ask(ctx context.Context, take func(map[study.Hash][]byte)) error {
+	leader, known := f.cluster.View().Leader()
+	if !known {
+		return errUnled
+	}
 	if f.identity.Certificate == "" {
 		ring, err := folder.LoadKeyring(f.config)
 		if err != nil {
 			return err
 		}
 		now := f.config.Clock.Now()
-		f.identity, _, err = ring.Authority.IssueOwn(f.config.Address, f.caller, ring.Signer.Key(),
+		f.identity, _, err = ring.Authority.IssueOwn("", f.caller, ring.Signer.Key(),
 			now)
 		if err != nil {
 			return err
 		}
 	}
-	o := protocol.DialOptions{Now: f.config.Clock.Now}
-	if f.cluster != nil {
-		leader, _ := f.cluster.View().Leader()
-		o.Coordinator = leader.Address // none: a leader of an older version does not gossip
-	}
-	client, err := protocol.Dial(f.identity, o)
+	client, err := protocol.Dial(f.identity,
+		protocol.DialOptions{Now: f.config.Clock.Now, Coordinator: leader.Address})
 	if err != nil {
 		return err
 	}

@@ -5,13 +5,14 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
+	"caucus/internal/database"
 	"caucus/internal/testserver"
 	"caucus/protocol"
 	"caucus/study"
@@ -76,39 +77,36 @@ func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	}
 }
 
-// TestLeadWithoutKeys: where any replica may lead, as after PostgreSQL was away, one that lacks
-// keys leaves the lead to one that has them. If nobody has them, it leads after all and asks
-// parties again.
+// TestLeadWithoutKeys: where no replica has the keys of ballots, one leads all the same and asks
+// parties again. So does a coordinator that looks for no others.
 func TestLeadWithoutKeys(t *testing.T) {
 	t.Parallel()
+	for name, change := range map[string]func(*folder.Config){"a replica": knowsOthers,
+		"no others": nil} {
+		t.Run(name, func(t *testing.T) { leadsWithoutKeys(t, change) })
+	}
+}
+
+func leadsWithoutKeys(t *testing.T, change func(*folder.Config)) {
 	ctx := context.Background()
-	w := newWorld(t, nil)
+	w := newWorldIn(t, testserver.Database, change)
 	s := w.small(2)
-	w.stop()
-	w.config.Store = testserver.Database(t)
-	must(folder.Move(ctx, w.config.Dir, w.config.Store))
-	w.start()
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
 	keys := w.server.ballotKeys
 	w.stop()
-	lacks := w.config
-	lacks.Dir, lacks.Clock.Now = filepath.Join(t.TempDir(), "other"), nil
-	copyFolder(lacks.Dir, w.config.Dir)
-	led := make(chan *folder.Stores, 1)
-	go func() { led <- must(Lead(ctx, lacks)) }()
-	for until := time.Now().Add(10 * time.Second); !strings.Contains(w.log.String(),
-		"leaves the lead to others"); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("a replica without keys leads at once")
-		}
-	}
+	w.stop = func() {}
 	stores := must(folder.LeadStores(ctx, w.config, nil))
 	stores.Store.Keys = keys
 	if lost := must(stores.Store.Unreadable(ctx)); len(lost) > 0 {
-		t.Error("the replica with the key finds a ballot that it cannot read")
+		t.Error("who has the key finds a ballot that it cannot read")
 	}
 	must(0, stores.Close())
-	stores = <-led
+	several := w.config
+	several.Replicas, several.Address = cluster.Places{}, "a.example.org:1,b.example.org:1"
+	if _, err := Lead(ctx, several); !errors.Is(err, errAlone) {
+		t.Errorf("a list of all replicas: %v", err)
+	}
+	stores = must(Lead(ctx, w.config))
 	defer stores.Close()
 	must(0, stores.Store.View(ctx, func(tx records.Tx) error {
 		if received, lost, err := tx.Contributions(s.Hash); received != 1 || lost != 1 ||
@@ -124,16 +122,17 @@ func TestLeadWithoutKeys(t *testing.T) {
 func TestReplicaForgets(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	w := newWorld(t, nil)
+	w := newWorldIn(t, testserver.Database, knowsOthers)
 	s := w.small(2)
-	w.stop()
-	w.config.Store = testserver.Database(t)
-	must(folder.Move(ctx, w.config.Dir, w.config.Store))
-	w.start()
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
-	standing := w.config
-	standing.Address, standing.Clock.Elapsed = w.server.Addr(), nil
+	standing := sibling(t, w)
+	standing.Clock.Elapsed = nil
 	f := newFollower(standing)
+	must(0, f.meet())
+	defer f.cluster.Close()
+	o := database.NewObserver(standing.Store)
+	defer o.Close()
+	must(0, f.identify(ctx, o, time.Minute))
 	defer f.follow(ctx)()
 	held := func(want int) {
 		t.Helper()

@@ -32,12 +32,11 @@ type Config struct {
 	Store string `yaml:"store"`
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Address is the host:port that invitations tell parties to dial; for replicas, all addresses
-	// with commas between them. Empty means the address on which the coordinator listens.
+	// Address is the host:port that invitations tell parties to dial; several have commas between
+	// them. Empty means the address on which the coordinator listens.
 	Address string `yaml:"address"`
-	// Replicas is how this replica finds the others that share Store. Then Address is this
-	// replica's own, and agents learn those of all. Without it PostgreSQL alone notices that a
-	// leader is gone.
+	// Replicas is how this replica finds the others that share Store. Address is this replica's
+	// own, and agents learn those of all. Without it there are no others.
 	Replicas cluster.Places `yaml:"replicas"`
 	// MinimumParties is the least number of contributors that a plan may have as its minimum.
 	MinimumParties int `yaml:"minimum_parties"`
