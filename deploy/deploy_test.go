@@ -155,7 +155,7 @@ func TestImage(t *testing.T) {
 			t.Errorf("%s is sent to the builder", path)
 		}
 	}
-	list := exec.Command("go", "list", "-deps", "-f", `{{if and .Module .Module.Main}}{{$in := .Dir}}{{range .GoFiles}}{{$in}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$in}}/{{.}}{{"\n"}}{{end}}{{end}}`, "./cmd/caucus")
+	list := exec.Command("go", "list", "-deps", "-f", `{{if and .Module .Module.Main}}{{$in := .Dir}}{{range .GoFiles}}{{$in}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$in}}/{{.}}{{"\n"}}{{end}}{{end}}`, "./cmd/caucus", "./cmd/caucus-agent")
 	list.Dir = ".."
 	files, err := list.Output()
 	if err != nil {
@@ -190,8 +190,13 @@ func TestUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// A site installs the program that has its own verbs alone.
+		program := "/usr/local/bin/caucus"
+		if u == "caucus-agent.service" {
+			program += "-agent"
+		}
 		for _, want := range []string{"[Unit]", "[Service]", "[Install]", "NoNewPrivileges=yes",
-			"ProtectSystem=strict", "ExecStart=/usr/local/bin/caucus ", "User=caucus"} {
+			"ProtectSystem=strict", "ExecStart=" + program + " ", "User=caucus"} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s lacks %q", u, want)
 			}
@@ -208,7 +213,7 @@ func TestUnits(t *testing.T) {
 		}
 		// Verify wants the program to be there.
 		local := filepath.Join(t.TempDir(), u)
-		here := strings.ReplaceAll(string(text), "/usr/local/bin/caucus", "/bin/true")
+		here := strings.ReplaceAll(string(text), program, "/bin/true")
 		if err := os.WriteFile(local, []byte(here), 0o600); err != nil {
 			t.Fatal(err)
 		}

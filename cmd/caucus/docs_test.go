@@ -26,14 +26,21 @@ type pageCommand struct {
 	page  string // from the repository's root
 	words []string
 	block bool // in a code block, not between backticks
+	site  bool // of caucus-agent
 	// If the flags come from a table, own is the number of words of the command before them.
 	own int
 }
 
-func (c pageCommand) String() string { return c.page + ": caucus " + strings.Join(c.words, " ") }
+func (c pageCommand) String() string {
+	program := "caucus "
+	if c.site {
+		program = "caucus-agent "
+	}
+	return c.page + ": " + program + strings.Join(c.words, " ")
+}
 
 // aCommand matches the start of a command on pages and in deployed files.
-var aCommand = regexp.MustCompile(`^(?:\$ |#\s+)?(?:sudo -u \S+ |runuser -u \S+ -- |ExecStart=/usr/local/bin/|go run \./cmd/)?caucus( .*)?$`)
+var aCommand = regexp.MustCompile(`^(?:\$ |#\s+)?(?:sudo -u \S+ |runuser -u \S+ -- |ExecStart=/usr/local/bin/|go run \./cmd/)?caucus(-agent)?( .*)?$`)
 
 // pagesWithCommands are README, the pages of docs, and the files of deploy.
 func pagesWithCommands(t *testing.T) (pages []string) {
@@ -68,10 +75,11 @@ func commandsOf(t *testing.T, page string) (found []pageCommand) {
 		c := pageCommand{page: name, block: block}
 		if beside {
 			last := found[len(found)-1]
-			c.words, c.own = slices.Clone(last.words[:last.own]), last.own
-			m = []string{"", text}
+			c.words, c.own, c.site = slices.Clone(last.words[:last.own]), last.own, last.site
+			m = []string{"", "", text}
 		}
-		words, err := shellWords(m[1])
+		c.site = c.site || m[1] != ""
+		words, err := shellWords(m[2])
 		if err != nil {
 			t.Errorf("%s: %s: %v", name, text, err)
 			return
@@ -143,7 +151,12 @@ func TestCommandsOfPages(t *testing.T) {
 	for _, page := range pagesWithCommands(t) {
 		for _, c := range commandsOf(t, page) {
 			checked++
-			if wrong := wrongCommand(c.words, c.block || len(c.words) > c.own); wrong != "" {
+			program := newRoot
+			if c.site {
+				program = siteRoot
+			}
+			if wrong := wrongIn(program, c.words,
+				c.block || len(c.words) > c.own); wrong != "" {
 				t.Errorf("%s: %s", c, wrong)
 			}
 		}
@@ -425,8 +438,11 @@ func TestVerbsThatMoved(t *testing.T) {
 
 // wrongCommand says what is wrong with a command line; "" if nothing. The verb or a flag may not
 // exist, a complete line may have wrong arguments, or the study may not have a term.
-func wrongCommand(words []string, whole bool) string {
-	cmd, rest := newRoot(&console.Console{Out: io.Discard, Err: io.Discard}), words
+func wrongCommand(words []string, whole bool) string { return wrongIn(newRoot, words, whole) }
+
+// wrongIn is wrongCommand of a program's commands.
+func wrongIn(root func(*console.Console) *cobra.Command, words []string, whole bool) string {
+	cmd, rest := root(&console.Console{Out: io.Discard, Err: io.Discard}), words
 	cmd.InitDefaultCompletionCmd()
 	for len(rest) > 0 {
 		at := slices.IndexFunc(cmd.Commands(), func(sub *cobra.Command) bool {

@@ -89,7 +89,7 @@ func TestPagesRun(t *testing.T) {
 
 // offline says whether a command does something without a daemon and without another program.
 func offline(c pageCommand) bool {
-	if len(c.words) < 2 || !slices.Contains([]string{"simulate", "forecast", "release", "pool",
+	if c.site || len(c.words) < 2 || !slices.Contains([]string{"simulate", "forecast", "release", "pool",
 		"privacy", "dataset"}, c.words[0]) {
 		return false
 	}

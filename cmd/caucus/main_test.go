@@ -7,14 +7,18 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
+	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/siteverbs"
 	"caucus/dataset"
 	"caucus/internal/testlevel"
 )
@@ -29,7 +33,16 @@ func TestMain(m *testing.M) {
 		witnessWait = 100 * time.Millisecond
 		underFaults()
 		main()
+	}, "caucus-agent": func() {
+		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
+		underFaults()
+		console.Main(siteRoot)
 	}})
+}
+
+// siteRoot makes the commands of caucus-agent.
+func siteRoot(c *console.Console) *cobra.Command {
+	return siteverbs.Root(c, siteverbs.Program{Checkpoint: checkpoint})
 }
 
 // tidy returns a failure if tests leave goroutines behind.
@@ -66,6 +79,29 @@ func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
 // TestDemo runs the demo. It takes longest, so it starts early.
 func TestDemo(t *testing.T) { runScripts(t, "testdata/demo") }
+
+// TestSiteScripts runs scripts again at sites that have caucus-agent and not caucus: the same
+// verbs, the same words. A line about an agent's own ledger goes to caucus-agent too.
+func TestSiteScripts(t *testing.T) {
+	dir := t.TempDir()
+	ledger := regexp.MustCompile(`\bcaucus (ledger \w+ .*--config)`)
+	for _, name := range testlevel.Of(t, []string{"check.txtar", "courier.txtar", "policy.txtar",
+		"join.txtar", "restored.txtar", "putback.txtar", "aggregatorparty.txtar"}, 3) {
+		text, err := os.ReadFile(filepath.Join("testdata", "script", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := strings.ReplaceAll(string(text), "caucus agent ", "caucus-agent ")
+		whole = ledger.ReplaceAllString(whole, "caucus-agent $1")
+		if strings.Count(whole, "caucus-agent ") < 7 {
+			t.Errorf("%s is about no agent", name)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(whole), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runScripts(t, dir)
+}
 
 func runScripts(t *testing.T, dir string) {
 	t.Parallel()
