@@ -3,8 +3,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,98 +98,4 @@ func TestWholeFolderPutBack(t *testing.T) {
 		must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
 	}
-}
-
-// TestReconcileOnce: entries that a ledger has lost, while it gave their numbers
-// to others, are paid for once each, however often and in whatever order they are
-// brought forward; and not without those before them.
-func TestReconcileOnce(t *testing.T) {
-	ctx := context.Background()
-	w := stoppedWorld(t)
-	dir := w.config.Dir
-
-	history := func(costs ...int64) (lines []privacy.Line) {
-		l := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
-		for i, c := range costs {
-			id := fmt.Sprintf("release %d of %v", i, costs)
-			must(0, l.Spend(ctx, id, privacy.PureCost(privacy.Party, 0, big.NewRat(c, 10))))
-			line, found, err := l.Line(ctx, id)
-			if !found || err != nil {
-				t.Fatal(found, err)
-			}
-			lines = append(lines, line)
-		}
-		return lines
-	}
-	first, second, third := history(1), history(2), history(3, 4)
-	for _, c := range []struct {
-		known []privacy.Line
-		want  int
-	}{
-		{first, 1}, {first, 0}, {append(first, second...), 1}, {append(second, first...), 0}, {third, 2}, {append(third, third...), 0},
-	} {
-		charged := must(folder.Reconcile(ctx, dir, c.known, nil))
-		if len(charged) != c.want {
-			t.Errorf("charged %v, want %d costs", charged, c.want)
-		}
-	}
-	// Its end alone shows that something came before it.
-	fourth := history(5, 6)
-	if _, err := folder.Reconcile(ctx, dir, fourth[1:], nil); err == nil ||
-		!strings.Contains(err.Error(), "1 entries were published and are lost") {
-		t.Errorf("an entry whose forerunner nobody knows: %v", err)
-	}
-	if charged := must(folder.Reconcile(ctx, dir, fourth, nil)); len(charged) != 2 {
-		t.Errorf("charged %v, want 2 costs", charged)
-	}
-	w.start() // the head that is kept elsewhere went along
-}
-
-// TestHeadIsNotForgotten: a ledger that was put back does not make the file forget
-// how far it was, whatever is remembered of it next.
-func TestHeadIsNotForgotten(t *testing.T) {
-	ctx := context.Background()
-	j := privacy.NewMemory()
-	l := must(privacy.Open(j, privacy.Config{}))
-	must(0, l.Spend(ctx, "a", privacy.PureCost(privacy.Party, 0, big.NewRat(1, 1))))
-	path := filepath.Join(t.TempDir(), "head")
-	kept := privacy.Head{Sequence: 2, Hash: privacy.Digest{1}}
-	must(0, os.WriteFile(path, []byte(kept.String()), 0o600))
-	h, last, err := folder.OpenHead(ctx, path, j)
-	if err != nil || last != 2 {
-		t.Fatal(last, err)
-	}
-	must(h.Advance(ctx, j))
-	if have := must(privacy.ParseHead(string(must(os.ReadFile(path))))); have != kept {
-		t.Errorf("the file says %s, want %s", have, kept)
-	}
-}
-
-// TestHeadFile: a coordinator does not start without the head that it is told to
-// keep, nor with that of another ledger.
-func TestHeadFile(t *testing.T) {
-	w := stoppedWorld(t)
-	head := must(os.ReadFile(w.config.HeadFile()))
-	for name, c := range map[string]struct {
-		text string
-		want string
-	}{
-		"gone":    {"", "it remembers how far the ledger was"},
-		"another": {"1:" + strings.Repeat("0", 64), "remembers another entry 1"},
-		"damaged": {"one", "read ledger head"},
-	} {
-		must(0, os.Remove(w.config.HeadFile()))
-		if c.text != "" {
-			must(0, os.WriteFile(w.config.HeadFile(), []byte(c.text), 0o600))
-		}
-		server, err := New(w.config)
-		if err == nil {
-			server.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want …%s…", name, err, c.want)
-		}
-		must(0, os.WriteFile(w.config.HeadFile(), head, 0o600))
-	}
-	w.start()
 }

@@ -1113,12 +1113,12 @@ var mutants = []mutant{
 		old: "WHERE hash = $3 AND state = $4", new: "WHERE hash = $3 AND (state = $4 OR TRUE)", found: "TestStores",
 	},
 	{
-		name: "who led writes to the ledger", room: "coordinator/folder", file: "stores.go", in: "coordinator",
-		old: "\ts.Journal.Guard(lease)\n", new: "", found: "TestOldLeader",
+		name: "who led writes to the ledger", room: "coordinator/folder", file: "stores.go",
+		old: "\ts.Journal.Guard(lease)\n", new: "", found: "TestLeader$",
 	},
 	{
-		name: "who led writes to the store", room: "coordinator/folder", file: "stores.go", in: "coordinator",
-		old: "s.Lease, s.unlock, s.Store.DB.Guard = lease, unlock, lease", new: "s.Lease, s.unlock = lease, unlock", found: "TestOldLeader",
+		name: "who led writes to the store", room: "coordinator/folder", file: "stores.go",
+		old: "s.Lease, s.unlock, s.Store.DB.Guard = lease, unlock, lease", new: "s.Lease, s.unlock = lease, unlock", found: "TestLeader$",
 	},
 	{
 		name: "who led writes to the shares", room: "coordinator", file: "server.go",
