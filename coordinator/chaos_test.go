@@ -482,8 +482,8 @@ func (c *chaos) breaks() map[string]int {
 		time.Sleep(time.Duration(200+rand.IntN(1300)) * time.Millisecond)
 		r := c.replicas[rand.IntN(len(c.replicas))]
 		what := []string{"replica killed", "replica killed", "replica paused", "replica cut off",
-			"replica without PostgreSQL", "standby killed", "primary killed", "helper killed",
-			"leader outlived"}[rand.IntN(9)]
+			"replica without PostgreSQL", "PostgreSQL frozen", "standby killed", "primary killed",
+			"helper killed", "leader outlived"}[rand.IntN(10)]
 		switch what {
 		case "leader outlived":
 			if !c.outlived(tooLate[rand.IntN(len(tooLate))]) {
@@ -513,6 +513,8 @@ func (c *chaos) breaks() map[string]int {
 			if !c.without(each((*line).cut), each(func(l *line) { l.heal(breaks) })) {
 				continue
 			}
+		case "PostgreSQL frozen":
+			c.pair.Primary.Freeze(min(c.Pause, 2*time.Second))
 		case "standby killed":
 			c.pair.Standby.Kill()
 			time.Sleep(200 * time.Millisecond)
@@ -619,11 +621,11 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 
 // TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, a helper, and
 // parties that send what they sent again when they are asked. Replicas, both servers of PostgreSQL
-// and the helper are killed, replicas are paused, within transactions too, and cut off, at random;
-// leaders are stopped until another one leads; a fourth replica joins, and one is replaced. Nobody
-// acts: only who leads writes; every study has one release, of all its parties; each ledger is
-// charged once for each; each sum is that of the ballots. A long run does it again with a thousand
-// parties, each with a certificate and connection of its own.
+// and the helper are killed, replicas are paused, within transactions too, and cut off, PostgreSQL
+// is frozen, at random; leaders are stopped until another one leads; a fourth replica joins, and
+// one is replaced. Nobody acts: only who leads writes; every study has one release, of all its
+// parties; each ledger is charged once for each; each sum is that of the ballots. A long run does
+// it again with a thousand parties, each with a certificate and connection of its own.
 //
 //	CAUCUS_TEST=long go test ./coordinator -run TestChaos/1000 -v -timeout 60m
 func TestChaos(t *testing.T) {

@@ -323,80 +323,82 @@ func TestReplicaTrials(t *testing.T) {
 	}
 	took := time.Now() // the last takeover
 	for _, trial := range trials {
-		var epochs, waits, gone, join figures
-		takeovers := 0
-		for range trial.times {
-			l := r.leader()
-			if testlevel.Long() && !trial.needless && trial.before == nil {
-				// so that the silence of before has not doubled
-				time.Sleep(time.Until(took.Add(62 * time.Second)))
-			}
-			killed := ""
-			if trial.before != nil {
-				killed, l = l, trial.before(l)
-			}
-			before, _ := lease()
-			was, witness := r.heard(l)[l].Name, r.others(l)[0]
-			if witness == killed {
-				witness = r.others(l)[1]
-			}
-			at := time.Now()
-			trial.fault(l)
-			if trial.needless {
-				time.Sleep(7 * time.Second)
-				if now, _ := lease(); now != before {
-					takeovers++
+		t.Run(trial.name, func(t *testing.T) {
+			var epochs, waits, gone, join figures
+			takeovers := 0
+			for range trial.times {
+				l := r.leader()
+				if testlevel.Long() && !trial.needless && trial.before == nil {
+					// so that the silence of before has not doubled
+					time.Sleep(time.Until(took.Add(62 * time.Second)))
 				}
-				continue
+				killed := ""
+				if trial.before != nil {
+					killed, l = l, trial.before(l)
+				}
+				before, _ := lease()
+				was, witness := r.heard(l)[l].Name, r.others(l)[0]
+				if witness == killed {
+					witness = r.others(l)[1]
+				}
+				at := time.Now()
+				trial.fault(l)
+				if trial.needless {
+					time.Sleep(7 * time.Second)
+					if now, _ := lease(); now != before {
+						takeovers++
+					}
+					continue
+				}
+				listed := make(chan time.Duration, 1)
+				go func() {
+					within(func() bool { _, alive := r.heard(witness)[l]; return !alive })
+					listed <- time.Since(at)
+				}()
+				if !within(func() bool { now, _ := lease(); return now > before }) {
+					t.Fatalf("%s: nobody leads\n%s", trial.name, r.log())
+				}
+				took = time.Now()
+				epochs, gone = append(epochs, took.Sub(at)), append(gone, <-listed)
+				time.Sleep(2*trialPoll + 5*time.Second)
+				waits = append(waits, agents.since(at)...)
+				if trial.mend != nil {
+					trial.mend(l)
+				}
+				if killed != "" {
+					r.again(killed)
+				}
+				at = time.Now()
+				r.again(l)
+				within(func() bool {
+					now, alive := r.heard(witness)[l]
+					return alive && now.Name != was
+				})
+				join = append(join, time.Since(at))
 			}
-			listed := make(chan time.Duration, 1)
-			go func() {
-				within(func() bool { _, alive := r.heard(witness)[l]; return !alive })
-				listed <- time.Since(at)
-			}()
-			if !within(func() bool { now, _ := lease(); return now > before }) {
-				t.Fatalf("%s: nobody leads\n%s", trial.name, r.log())
+			if trial.needless {
+				t.Logf("%s: %d takeovers in %d", trial.name, takeovers, trial.times)
+				if takeovers > 0 {
+					t.Errorf("%s: %d needless takeovers", trial.name, takeovers)
+				}
+				return
 			}
-			took = time.Now()
-			epochs, gone = append(epochs, took.Sub(at)), append(gone, <-listed)
-			time.Sleep(2*trialPoll + 5*time.Second)
-			waits = append(waits, agents.since(at)...)
-			if trial.mend != nil {
-				trial.mend(l)
+			t.Logf("%s, %d times: next epoch %v; agents wait %v; listed as alive %v; "+
+				"listed again after its start %v", trial.name, trial.times, epochs, waits, gone, join)
+			for what, f := range map[string]struct {
+				is   figures
+				most bounds
+			}{
+				"next epoch": {epochs, trial.epoch}, "agents wait": {waits, trial.agents},
+				"listed as alive": {gone, bounds{2500 * ms, 2800 * ms}},
+				"listed again":    {join, bounds{1000 * ms, 2000 * ms}},
+			} {
+				if is := f.is.bounds(); testlevel.Long() && (is.median > f.most.median ||
+					is.worst > 2*f.most.worst) {
+					t.Errorf("%s: %s: %v; promised are median %v, worst %v", trial.name, what, f.is,
+						f.most.median, f.most.worst)
+				}
 			}
-			if killed != "" {
-				r.again(killed)
-			}
-			at = time.Now()
-			r.again(l)
-			within(func() bool {
-				now, alive := r.heard(witness)[l]
-				return alive && now.Name != was
-			})
-			join = append(join, time.Since(at))
-		}
-		if trial.needless {
-			t.Logf("%s: %d takeovers in %d", trial.name, takeovers, trial.times)
-			if takeovers > 0 {
-				t.Errorf("%s: %d needless takeovers", trial.name, takeovers)
-			}
-			continue
-		}
-		t.Logf("%s, %d times: next epoch %v; agents wait %v; listed as alive %v; "+
-			"listed again after its start %v", trial.name, trial.times, epochs, waits, gone, join)
-		for what, f := range map[string]struct {
-			is   figures
-			most bounds
-		}{
-			"next epoch": {epochs, trial.epoch}, "agents wait": {waits, trial.agents},
-			"listed as alive": {gone, bounds{2500 * ms, 2800 * ms}},
-			"listed again":    {join, bounds{1000 * ms, 2000 * ms}},
-		} {
-			if is := f.is.bounds(); testlevel.Long() && (is.median > f.most.median ||
-				is.worst > 2*f.most.worst) {
-				t.Errorf("%s: %s: %v; promised are median %v, worst %v", trial.name, what, f.is,
-					f.most.median, f.most.worst)
-			}
-		}
+		})
 	}
 }

@@ -116,6 +116,9 @@ func open(c Config, own State, t memberlist.Transport) (*Cluster, error) {
 		config: c, own: own, said: make(chan struct{}, 1),
 		all: map[string]Member{}, newest: map[string]int64{}, changed: make(chan struct{}),
 	}
+	if c.Memory != "" { // before gossip tells anything, because what it tells is newer
+		r.recall()
+	}
 	m := memberlist.DefaultLANConfig()
 	m.Name, m.Transport, m.Delegate, m.Events = c.Name, t, r, r
 	m.ProbeInterval, m.ProbeTimeout, m.SuspicionMult = probeEvery, probeTime, suspects
@@ -132,7 +135,6 @@ func open(c Config, own State, t memberlist.Transport) (*Cluster, error) {
 	r.under.Go(func() { r.join(ctx) })
 	r.under.Go(func() { r.publish(ctx) })
 	if c.Memory != "" {
-		r.recall()
 		r.under.Go(func() { r.remember(ctx) })
 	}
 	return r, nil

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -140,6 +142,25 @@ func (n *Node) Start() {
 		}
 	}
 	n.pair.t.Errorf("PostgreSQL does not start: %s", log.String())
+}
+
+// Freeze stops all processes of a server for a while, as a slow disk or a busy machine does.
+func (n *Node) Freeze(d time.Duration) {
+	parent := n.run.Process.Pid
+	out, _ := exec.Command("ps", "-o", "pid=", "--ppid", fmt.Sprint(parent)).Output()
+	all := []int{parent}
+	for _, text := range strings.Fields(string(out)) {
+		if pid, err := strconv.Atoi(text); err == nil {
+			all = append(all, pid)
+		}
+	}
+	for _, pid := range all {
+		syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	time.Sleep(d)
+	for _, pid := range all {
+		syscall.Kill(pid, syscall.SIGCONT)
+	}
 }
 
 // Kill ends a server as a loss of power does.
