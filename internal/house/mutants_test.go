@@ -1421,4 +1421,24 @@ var mutants = []mutant{
 		in:  "coordinator",
 		old: "a.Number >= id.AddressesNumber", new: "a.Number >= 0", found: "TestAddressNumbers",
 	},
+	{
+		name: "a site compares a release with none of its papers", room: "cmd/internal/siteverbs", file: "verify.go",
+		old: "if chain != nil {", new: "if chain != nil && pool != \"\" {",
+		in: "cmd/caucus", found: "TestScripts/verify",
+	},
+	{
+		name: "the program of a site names verbs that it has not", room: "cmd/internal/console", file: "program.go",
+		old: "cmd.SetOut(c.Worded(stdout))", new: "cmd.SetOut(stdout)",
+		in: "cmd/internal/siteverbs", found: "TestWordsAreThePrograms",
+	},
+	{
+		name: "a failing verb of a site's program names verbs that it has not", room: "cmd/internal/console", file: "program.go",
+		old: "textpage.Plain{Writer: c.Worded(stderr)}", new: "textpage.Plain{Writer: stderr}",
+		in: "cmd/internal/siteverbs", found: "TestErrorsAreThePrograms",
+	},
+	{
+		name: "the program of a site shows ledgers of servers", room: "cmd/internal/siteverbs", file: "ledgershow.go",
+		old: "	if p.servers != nil {\n\t\tf.StringVar(&p.dir", new: "	if true {\n\t\tf.StringVar(&p.dir",
+		found: "TestWordsAreThePrograms",
+	},
 }
