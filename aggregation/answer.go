@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"caucus/aggregation/solving"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -49,9 +51,9 @@ const leastR2 = 0.25
 // Untold.Columns degrees of freedom. Each error is cut at its largest possible value, because under
 // much noise the first-order formula exceeds that.
 func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
-	n, d := l.x.dims()
-	total := l.x.total(l.weight)
-	a := QueryAnswer{Estimate: stat.Mean(b, l.weight), R2: l.x.law(nil).explained(b)}
+	n, d := l.x.Dims()
+	total := l.x.Total(l.weight)
+	a := QueryAnswer{Estimate: stat.Mean(b, l.weight), R2: lawOf(l.x, nil).explained(b)}
 	g := l.with(b, a.Estimate)
 	if l.factor != nil {
 		var moved mat.VecDense
@@ -64,11 +66,11 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	}
 	squares, left := 0.0, 0.0
 	fitted := make([]float64, n)
-	l.x.times(fitted, slope.RawVector().Data)
+	l.x.Times(fitted, slope.RawVector().Data)
 	centre := floats.Dot(slope.RawVector().Data, l.mean)
 	for i := range n {
 		r := b[i] - a.Estimate - (fitted[i] - centre)
-		share := at(l.weight, i) / total
+		share := solving.WeightAt(l.weight, i) / total
 		squares += r * share * r * share
 		left += r * share * r
 		a.Moved += (share*float64(n) - 1) * (share*float64(n) - 1) / float64(n)
@@ -104,26 +106,26 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 // with returns the weighted covariance of b, whose weighted mean is mean, with each column of the
 // rows.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
-	n, d := l.x.dims()
+	n, d := l.x.Dims()
 	moved := make([]float64, n)
 	for i := range n {
-		moved[i] = at(l.weight, i) * (b[i] - mean)
+		moved[i] = solving.WeightAt(l.weight, i) * (b[i] - mean)
 	}
 	g := mat.NewVecDense(d, nil)
-	l.x.sum(g.RawVector().Data, 1/l.x.total(l.weight), moved)
+	l.x.Sum(g.RawVector().Data, 1/l.x.Total(l.weight), moved)
 	return g
 }
 
 // explained returns the adjusted R² of the regression of b on the rows' columns, at least 0.
 func (l *WeightLaw) explained(b []float64) float64 {
-	n, d := l.x.dims()
+	n, d := l.x.Dims()
 	mean, variance := stat.PopMeanVariance(b, l.weight)
 	if !(variance > 1e-12) || n <= d+1 {
 		return 0
 	}
 	g := l.with(b, mean)
 	solved := append([]float64(nil), g.RawVector().Data...)
-	newRidged(l.cov, 0).solve(solved)
+	solving.NewRidged(l.cov, 0).Solve(solved)
 	share := mat.Dot(g, mat.NewVecDense(d, solved)) / variance
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
@@ -195,7 +197,7 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise,
 				cross.Set(a, b, base.cov.At(i, j))
 			}
 		}
-		slope := times(newRidged(s, lambda).inverse(), cross)
+		slope := times(solving.NewRidged(s, lambda).Inverse(), cross)
 		signal, doubt, untold := 0.0, 0.0, 0.0
 		for b, j := range out.cells {
 			off := mat.NewVecDense(cells, nil)

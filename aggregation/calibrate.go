@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -84,7 +85,7 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	for k := range share {
 		share[k] = c.mu.At(d-1, k) / last
 	}
-	along := inner(c.fit.Model.W, c.mu)
+	along := solving.Inner(c.fit.Model.W, c.mu)
 
 	var out Calibration
 	p := c.fit.Model.Probabilities(c.x)
@@ -115,7 +116,7 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	off, means := mat.NewDense(n, d, nil), mat.NewDense(d, c.classes, nil)
 	total := 0.0
 	for i := range n {
-		v, square, row := at(c.weight, i), 0.0, c.x.RawRowView(i)
+		v, square, row := solving.WeightAt(c.weight, i), 0.0, c.x.RawRowView(i)
 		total += v
 		for class, q := range p.RawRowView(i) {
 			square += (q - 1/k) * (q - 1/k)
@@ -135,8 +136,8 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 		of.ScaleSym(scale, of)
 		sum.AddSym(sum, of)
 	}
-	add(1/c.effective, gram(1/total, off))
-	add((1-1/k)/free/c.records, secondMoment(c.x, c.weight))
+	add(1/c.effective, solving.Gram(1/total, off))
+	add((1-1/k)/free/c.records, solving.SecondMoment(c.x, c.weight))
 	for _, f := range c.own {
 		var of mat.SymDense
 		of.SymOuterK(1, f)
@@ -154,10 +155,10 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	}
 	x, factor := times(c.x, c.metric), times(c.metric.T(), noise.Factor)
 	h := curvatureOf(x, c.weight, c.fit.Model.Probabilities(c.x))
-	solved := times(newRidged(h, c.fit.Lambda).inverse(), factor)
+	solved := times(solving.NewRidged(h, c.fit.Lambda).Inverse(), factor)
 	var both mat.Dense
 	both.Mul(factor.T(), solved)
-	return mat.Trace(&both), inner(&both, mat.DenseCopyOf(both.T()))
+	return mat.Trace(&both), solving.Inner(&both, mat.DenseCopyOf(both.T()))
 }
 
 // curvatureOf returns the Hessian, without ridge, of the two-class logistic risk on x with
@@ -167,11 +168,11 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	curved := make([]float64, n)
 	total, all := 0.0, 0.0
 	for i := range curved {
-		curved[i] = at(weight, i) * p.At(i, 0) * p.At(i, 1)
+		curved[i] = solving.WeightAt(weight, i) * p.At(i, 0) * p.At(i, 1)
 		total += curved[i]
-		all += at(weight, i)
+		all += solving.WeightAt(weight, i)
 	}
-	h := secondMoment(x, curved)
+	h := solving.SecondMoment(x, curved)
 	h.ScaleSym(total/all, h)
 	return h
 }
@@ -191,8 +192,9 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 		up, down := mat.NewDense(d, columns, nil), mat.NewDense(d, columns, nil)
 		up.Add(problem.mu, n)
 		down.Sub(problem.mu, n)
-		worth[i] = (inner(n, problem.solve(up, c.fit.Lambda, searchGradient, start)) - inner(n,
-			problem.solve(down, c.fit.Lambda, searchGradient, start))) / 2
+		above := problem.solve(up, c.fit.Lambda, searchGradient, start)
+		below := problem.solve(down, c.fit.Lambda, searchGradient, start)
+		worth[i] = (solving.Inner(n, above) - solving.Inner(n, below)) / 2
 		mean += worth[i] / calibrationDraws
 	}
 	for _, w := range worth { // worth has variance 2tr((H⁻¹Σ)²): see calibrate

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"caucus/aggregation/solving"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -98,7 +100,7 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	d, k := means.Dims()
 	mu := mat.DenseCopyOf(means)
 	for j := range d {
-		centre(mu.RawRowView(j), mean[j])
+		solving.Centre(mu.RawRowView(j), mean[j])
 	}
 	if k > 2 {
 		return mu
@@ -119,7 +121,7 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	_, d := x.Dims()
 	k := float64(classes)
 	sd = crossColumn(classes, sd)
-	c := secondMoment(x, weight)
+	c := solving.SecondMoment(x, weight)
 	c.ScaleSym((1-1/k)/k*(1/effective+1/records), c)
 	c.SymRankOne(c, 1/(k*k), mat.NewVecDense(d, residual))
 	for j := range d {

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -90,7 +91,7 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 // Weigh returns the weights of a given tilt beta (d numbers) on rows x (N×d).
 func Weigh(x *mat.Dense, beta []float64) WeightFit {
 	f := WeightFit{Beta: beta}
-	f.Weight, f.EffectiveRows, f.Largest = weightsOf(rowsOf(x), nil,
+	f.Weight, f.EffectiveRows, f.Largest = weightsOf(solving.RowsOf(x), nil,
 		mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
 	return f
 }

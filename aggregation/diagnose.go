@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"caucus/aggregation/solving"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -15,7 +17,7 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	if f.Lambda == 0 { // the zero model does not depend on the noise
 		return l
 	}
-	l.slope = newRidged(l.cov, f.Lambda).inverse()
+	l.slope = solving.NewRidged(l.cov, f.Lambda).Inverse()
 	if noise.Factor != nil {
 		l.factor = times(l.slope, noise.Factor)
 	}
@@ -50,7 +52,7 @@ func (l *WeightLaw) WorstNoise() float64 {
 			s.SetSym(i, j, (both.At(i, j)+both.At(j, i))/2)
 		}
 	}
-	values := metricOfSecondMoment(s).values
+	values := solving.MetricOfMoment(s).Values
 	return math.Sqrt(values[p-1]) / 2
 }
 

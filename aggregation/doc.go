@@ -24,7 +24,7 @@
 // No file uses a declaration of a later one.
 //
 //  1. Votes: ballot.go, tally.go.
-//  2. Solving: ridged.go, rows.go, moments.go (noise), simplex.go, perturbed.go, surely.go.
+//  2. Solving (package solving): moments.go (noise), simplex.go, perturbed.go, surely.go.
 //  3. Sums and their fits: votes.go, moment.go (votes by a matrix), means.go, cross.go (record
 //     sums), calibrate.go (probabilities), estimate.go (a ratio and its intervals).
 //  4. Pool weights: weights.go, features.go, density.go, diagnose.go; queries: answer.go,

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -73,9 +74,9 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	if !lowest || !highest {
 		return nil
 	}
-	all, scatter := inner(held, held), 0.0
+	all, scatter := solving.Inner(held, held), 0.0
 	for _, s := range off {
-		scatter += inner(s, s)
+		scatter += solving.Inner(s, s)
 	}
 	more := all / (all - scatter/calibrationFolds)
 	if !(more > 0) { // the scatter of the fits explains all variance of the scores

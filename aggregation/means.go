@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -73,13 +74,13 @@ func MeansInRange(v []int64) bool {
 // NewMeansDesign makes the design for a pool x (N×d) under row weights (nil: equal).
 func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 	n, d := x.Dims()
-	g := metricOf(x, weight)
-	m := &MeansDesign{to: g.power(-0.5, 1, meansRidge), back: g.power(0.5, 1, meansRidge),
+	g := solving.MetricOf(x, weight)
+	m := &MeansDesign{to: g.Power(-0.5, 1, meansRidge), back: g.Power(0.5, 1, meansRidge),
 		mean: make([]float64, d), classes: classes}
 	total := 0.0
 	for i := range n {
-		total += at(weight, i)
-		floats.AddScaled(m.mean, at(weight, i), x.RawRowView(i))
+		total += solving.WeightAt(weight, i)
+		floats.AddScaled(m.mean, solving.WeightAt(weight, i), x.RawRowView(i))
 	}
 	floats.Scale(1/total, m.mean)
 	return m
@@ -151,7 +152,7 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 			row[k] = sum[j*c+k] * meansLength / (meansRadius * parties)
 		}
 		if c > 1 { // a row sums to 0, except for truncation and noise
-			centre(row, 0)
+			solving.Centre(row, 0)
 		}
 	}
 	mu := mat.NewDense(d, c, nil)

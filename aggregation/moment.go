@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -39,12 +40,12 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	n, d := x.Dims()
 	total := 0.0
 	for i := range n {
-		total += at(weight, i)
+		total += solving.WeightAt(weight, i)
 	}
-	g := metricOf(x, weight)
+	g := solving.MetricOf(x, weight)
 	// Drop directions of relative variance below 1e-9. They are rounding errors of an exact linear
 	// dependence.
-	white := g.whitener(1, 0, 1e-9)
+	white := g.Whitener(1, 0, 1e-9)
 	_, p := white.Dims()
 	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
 	rows := mat.NewDense(n, p, nil)
@@ -52,7 +53,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	rounded := mat.NewDense(n, p, nil)
 	sum := 0.0
 	for i := range n {
-		v := at(weight, i) * float64(n) / total
+		v := solving.WeightAt(weight, i) * float64(n) / total
 		for j, t := range rows.RawRowView(i) {
 			r := math.Round(momentScale * v * t)
 			m.a[i*p+j] = int64(r)
@@ -64,13 +65,13 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	// white·λ_j.
 	m.back = mat.NewDense(d, p, nil)
 	for j := range p {
-		l := g.values[len(g.values)-p+j]
+		l := g.Values[len(g.Values)-p+j]
 		for i := range d {
 			m.back.Set(i, j, white.At(i, j)*l/(momentScale*float64(n)))
 		}
 	}
 	var e mat.EigenSym
-	e.Factorize(gram(1, rounded), false)
+	e.Factorize(solving.Gram(1, rounded), false)
 	top := e.Values(nil)[p-1]
 	moved, cells := float64(n), float64(p)
 	if classes > 2 {
@@ -141,7 +142,7 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 			for i := range m.rows {
 				total += float64(m.a[i*m.p+j])
 			}
-			centre(z.RawRowView(j), total)
+			solving.Centre(z.RawRowView(j), total)
 		}
 	}
 	mu := mat.NewDense(d, c, nil)

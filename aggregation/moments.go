@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -38,7 +39,7 @@ func (n Noise) Draw(columns int, rng *rand.Rand) *mat.Dense {
 	}
 	if n.Centred {
 		for i := range p {
-			centre(z.RawRowView(i), 0)
+			solving.Centre(z.RawRowView(i), 0)
 		}
 	}
 	out := mat.NewDense(d, columns, nil)
@@ -54,17 +55,6 @@ func (n Noise) Covariance() *mat.SymDense {
 	return c
 }
 
-func centre(row []float64, total float64) {
-	sum := 0.0
-	for _, v := range row {
-		sum += v
-	}
-	shift := (total - sum) / float64(len(row))
-	for i := range row {
-		row[i] += shift
-	}
-}
-
 // SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of
 // the same shape. With more than two classes rows are centred to sum to 1. Shares are not clipped,
 // because the risks are linear in them and clipping would add bias.
@@ -77,82 +67,10 @@ func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
 	}
 	if c > 1 {
 		for i := range rows {
-			centre(s.RawRowView(i), 1)
+			solving.Centre(s.RawRowView(i), 1)
 		}
 	}
 	return s
-}
-
-// metric holds the eigenvectors and eigenvalues of a pool's second moment (1/Σv)Σ vᵢxᵢxᵢᵀ.
-type metric struct {
-	vectors *mat.Dense
-	values  []float64
-}
-
-func metricOf(x *mat.Dense, weight []float64) metric {
-	return metricOfSecondMoment(secondMoment(x, weight))
-}
-
-func metricOfSecondMoment(s *mat.SymDense) metric {
-	d := s.SymmetricDim()
-	var e mat.EigenSym
-	e.Factorize(s, true)
-	m := metric{vectors: mat.NewDense(d, d, nil), values: e.Values(nil)}
-	e.VectorsTo(m.vectors)
-	for j, v := range m.values {
-		m.values[j] = math.Max(v, 0) // rounding can turn an eigenvalue of 0 into −1e-18
-		// By convention the largest entry is positive, so that all machines find the same
-		// directions.
-		largest := 0.0
-		for i := range d {
-			if e := m.vectors.At(i, j); math.Abs(e) > math.Abs(largest) {
-				largest = e
-			}
-		}
-		if largest < 0 {
-			for i := range d {
-				m.vectors.Set(i, j, -m.vectors.At(i, j))
-			}
-		}
-	}
-	return m
-}
-
-// power returns the symmetric matrix (scale·S + ridge·I)^exponent, S the second moment.
-func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
-	d := len(m.values)
-	left := mat.NewDense(d, d, nil)
-	for j, v := range m.values {
-		f := math.Pow(scale*v+ridge, exponent)
-		for i := range d {
-			left.Set(i, j, m.vectors.At(i, j)*f)
-		}
-	}
-	out := mat.NewDense(d, d, nil)
-	out.Mul(left, m.vectors.T())
-	return out
-}
-
-// whitener returns T (d×p) with columns q/√(scale·λ + ridge), for the p eigenvectors q of S with an
-// eigenvalue λ above cut times the largest. Tᵀx has second moment I if scale is 1 and ridge 0.
-// (One-hot columns beside an intercept always have eigenvalues of 0.)
-func (m metric) whitener(scale, ridge, cut float64) *mat.Dense {
-	d := len(m.values)
-	top := m.values[d-1]
-	var keep []int
-	for j, v := range m.values {
-		if v > cut*top {
-			keep = append(keep, j)
-		}
-	}
-	out := mat.NewDense(d, len(keep), nil)
-	for c, j := range keep {
-		f := 1 / math.Sqrt(scale*m.values[j]+ridge)
-		for i := range d {
-			out.Set(i, c, m.vectors.At(i, j)*f)
-		}
-	}
-	return out
 }
 
 // Isotropic returns independent normal noise of deviation sd on d rows.

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -73,12 +74,12 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 	p = m.Probabilities(c.x)
 	off, total := mat.NewVecDense(d, mat.Col(nil, 0, c.mu)), 0.0
 	for i := range n {
-		total += at(c.weight, i)
+		total += solving.WeightAt(c.weight, i)
 	}
 	for i := range n {
-		off.AddScaledVec(off, -at(c.weight, i)*p.At(i, 1)/total, c.x.RowView(i))
+		off.AddScaledVec(off, -solving.WeightAt(c.weight, i)*p.At(i, 1)/total, c.x.RowView(i))
 	}
-	root = metricOfSecondMoment(curvatureOf(c.x, c.weight, p)).whitener(1, 0, stepCut)
+	root = solving.MetricOfMoment(curvatureOf(c.x, c.weight, p)).Whitener(1, 0, stepCut)
 	in := mat.NewVecDense(root.RawMatrix().Cols, nil)
 	in.MulVec(root.T(), off)
 	w = mat.NewVecDense(d, nil)
@@ -120,12 +121,12 @@ func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	mean, total := mat.NewVecDense(d, nil), 0.0
 	for i := range n {
-		mean.AddScaledVec(mean, at(weight, i), x.RowView(i))
-		total += at(weight, i)
+		mean.AddScaledVec(mean, solving.WeightAt(weight, i), x.RowView(i))
+		total += solving.WeightAt(weight, i)
 	}
 	mean.ScaleVec(1/total, mean)
-	s := secondMoment(x, weight)
+	s := solving.SecondMoment(x, weight)
 	s.SymRankOne(s, -1, mean)
-	w := metricOfSecondMoment(s).whitener(1, 0, stepCut)
+	w := solving.MetricOfMoment(s).Whitener(1, 0, stepCut)
 	return times(w, w.T())
 }

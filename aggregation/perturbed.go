@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -124,7 +125,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		}
 		for i, n := range draws {
 			warm[i] = p.solve(noisy[i], l, searchGradient, cmp.Or(warm[i], at))
-			worth[i] = inner(n, warm[i]) - inner(n, at)
+			worth[i] = solving.Inner(n, warm[i]) - solving.Inner(n, at)
 		}
 		if len(draws) > 0 {
 			correction, doubt = stat.MeanStdDev(worth, nil)
@@ -155,5 +156,5 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 // response returns E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the noise's
 // covariance.
 func (p perturbed) response(w *mat.Dense, lambda float64) float64 {
-	return newRidged(p.curvature(w), lambda).inverseTrace(p.noise.Factor)
+	return solving.NewRidged(p.curvature(w), lambda).InverseTrace(p.noise.Factor)
 }

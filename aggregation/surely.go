@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -17,11 +18,11 @@ func Reach(x *mat.Dense, weight []float64) float64 {
 	n, _ := x.Dims()
 	mean, total := 0.0, 0.0
 	for i := range n {
-		v := at(weight, i)
+		v := solving.WeightAt(weight, i)
 		mean += v * mat.Norm(x.RowView(i), 2)
 		total += v
 	}
-	values := metricOf(x, weight).values
+	values := solving.MetricOf(x, weight).Values
 	return math.Min(mean/total, math.Sqrt(values[len(values)-1])) * (1 + 1e-9)
 }
 

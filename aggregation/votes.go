@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -114,7 +115,7 @@ func (f Fit) chosen() (risk float64) {
 // on one of these. Without noise C is the pool's second moment.
 func sphere(x *mat.Dense, weight []float64, noise Noise) *mat.Dense {
 	const floor = 1e-5 // relative to the trace: directions with less noise share one ridge
-	s := secondMoment(x, weight)
+	s := solving.SecondMoment(x, weight)
 	energy := mat.Trace(s)
 	if noise.Factor != nil {
 		c := noise.Covariance()
@@ -123,7 +124,7 @@ func sphere(x *mat.Dense, weight []float64, noise Noise) *mat.Dense {
 			s = c
 		}
 	}
-	return metricOfSecondMoment(s).power(-0.25, 1, floor*energy)
+	return solving.MetricOfMoment(s).Power(-0.25, 1, floor*energy)
 }
 
 func times(a, b mat.Matrix) *mat.Dense {
@@ -149,7 +150,7 @@ func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	n, _ := x.Dims()
 	// curvature of the logistic risk at the zero model, where H is S/4 + TallyRidge·I
 	const curvature = 0.25
-	q := newRidged(secondMoment(x, weight), TallyRidge/curvature).norms(x)
+	q := solving.NewRidged(solving.SecondMoment(x, weight), TallyRidge/curvature).Norms(x)
 	total := 0.0
 	for i := range q {
 		if weight != nil {
@@ -176,17 +177,17 @@ func TallyNoise(x *mat.Dense, weight, variance []float64, classes int) Noise {
 	n, d := x.Dims()
 	total := 0.0
 	for i := range n {
-		total += at(weight, i)
+		total += solving.WeightAt(weight, i)
 	}
 	scaled := mat.NewDense(n, d, nil)
 	for i := range n {
-		f := at(weight, i) / total * math.Sqrt(variance[i])
+		f := solving.WeightAt(weight, i) / total * math.Sqrt(variance[i])
 		to, from := scaled.RawRowView(i), x.RawRowView(i)
 		for j := range to {
 			to[j] = f * from[j]
 		}
 	}
-	return Noise{Factor: squareRoot(gram(1, scaled)), Centred: classes > 2}
+	return Noise{Factor: squareRoot(solving.Gram(1, scaled)), Centred: classes > 2}
 }
 
-func squareRoot(s *mat.SymDense) *mat.Dense { return metricOfSecondMoment(s).power(0.5, 1, 0) }
+func squareRoot(s *mat.SymDense) *mat.Dense { return solving.MetricOfMoment(s).Power(0.5, 1, 0) }

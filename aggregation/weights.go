@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"caucus/aggregation/solving"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -11,7 +13,7 @@ import (
 // logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' existing
 // weights (base; nil: equal).
 type logMeanExp struct {
-	x      *rows
+	x      *solving.Rows
 	base   []float64
 	mu     []float64
 	ridge  float64
@@ -19,19 +21,19 @@ type logMeanExp struct {
 	shape  *mat.Dense // the inverse Hessian where a minimisation starts; nil until needed
 }
 
-func (o *logMeanExp) Dim() int { _, d := o.x.dims(); return d }
+func (o *logMeanExp) Dim() int { _, d := o.x.Dims(); return d }
 
 func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
-	o.x.times(o.scores, beta)
+	o.x.Times(o.scores, beta)
 	top := floats.Max(o.scores)
 	total, before := 0.0, 0.0
 	for i, v := range o.scores {
-		b := at(o.base, i)
+		b := solving.WeightAt(o.base, i)
 		o.scores[i] = b * math.Exp(v-top)
 		total += o.scores[i]
 		before += b
 	}
-	o.x.sum(grad, 1/total, o.scores)
+	o.x.Sum(grad, 1/total, o.scores)
 	value := top + math.Log(total/before)
 	for j, v := range beta {
 		value += v * (o.ridge*v/2 - o.mu[j])
@@ -45,7 +47,7 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 // point.
 func (o *logMeanExp) Precondition(g []float64) {
 	if o.shape == nil {
-		o.shape = newRidged(o.x.law(o.scores).cov, o.ridge).inverse()
+		o.shape = solving.NewRidged(lawOf(o.x, o.scores).cov, o.ridge).Inverse()
 	}
 	v := mat.NewVecDense(len(g), g)
 	v.MulVec(o.shape, v)
@@ -81,8 +83,8 @@ type WeightFit struct {
 // can hardly reach, and ruin the rest.
 func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64,
 	rng *rand.Rand) WeightFit {
-	r := rowsOf(x)
-	return r.tilting(base, mean, noise).fitWeights(r, base, lambda, keep, rng)
+	r := solving.RowsOf(x)
+	return tilting(r, base, mean, noise).fitWeights(r, base, lambda, keep, rng)
 }
 
 // MatchWeights does what FitWeights does, for equally weighted rows that are to answer queries. It
@@ -97,17 +99,17 @@ func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep fl
 func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64,
 	rng *rand.Rand) WeightFit {
 	n, _ := x.Dims()
-	r := rowsOf(x)
-	p := r.tilting(nil, mean, noise)
-	variance := inner(noise.Factor, noise.Factor)
+	r := solving.RowsOf(x)
+	p := tilting(r, nil, mean, noise)
+	variance := solving.Inner(noise.Factor, noise.Factor)
 	p.score = func(w *mat.Dense, lambda float64) (risk, correction float64) {
 		weight, _, _ := weightsOf(r, nil, w)
-		law := r.law(weight)
+		law := lawOf(r, weight)
 		risk = math.Pow(floats.Distance(law.mean, mean, 2), 2)
 		if math.IsInf(lambda, 1) {
 			return risk, -variance
 		}
-		trace := newRidged(law.cov, lambda).inverseTrace(noise.Factor)
+		trace := solving.NewRidged(law.cov, lambda).InverseTrace(noise.Factor)
 		// noise alone adds more relative entropy than all weight on one row has
 		if trace > math.Log(float64(n)) {
 			return risk, math.NaN()
@@ -118,8 +120,8 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 	return p.fitWeights(r, nil, lambda, keep, rng)
 }
 
-func (r *rows) tilting(base, mean []float64, noise Noise) perturbed {
-	n, d := r.dims()
+func tilting(r *solving.Rows, base, mean []float64, noise Noise) perturbed {
+	n, d := r.Dims()
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	ceiling := math.Log(float64(n)) // relative entropy with all weight on the lightest row
 	if base != nil {
@@ -130,14 +132,14 @@ func (r *rows) tilting(base, mean []float64, noise Noise) perturbed {
 		mu:   mu, noise: noise, ceiling: ceiling, least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
 			weight, _, _ := weightsOf(r, base, w)
-			return r.law(weight).cov
+			return lawOf(r, weight).cov
 		},
 	}
 }
 
-func (p perturbed) fitWeights(x *rows, base []float64, lambda, keep float64,
+func (p perturbed) fitWeights(x *solving.Rows, base []float64, lambda, keep float64,
 	rng *rand.Rand) WeightFit {
-	n, d := x.dims()
+	n, d := x.Dims()
 	before := float64(n)
 	if base != nil {
 		_, before, _ = weightsOf(x, base, mat.NewDense(d, 1, nil))
@@ -153,11 +155,11 @@ func (p perturbed) fitWeights(x *rows, base []float64, lambda, keep float64,
 }
 
 // weightsOf returns tilted weights (mean 1), their effective rows and the largest share.
-func weightsOf(x *rows, base []float64, beta *mat.Dense) (weight []float64,
+func weightsOf(x *solving.Rows, base []float64, beta *mat.Dense) (weight []float64,
 	effective, largest float64) {
-	n, _ := x.dims()
+	n, _ := x.Dims()
 	weight = make([]float64, n)
-	x.times(weight, beta.RawMatrix().Data)
+	x.Times(weight, beta.RawMatrix().Data)
 	top := math.Inf(-1)
 	for i, s := range weight {
 		if base != nil {
@@ -200,15 +202,15 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
 	law := newWeightLaw(x, weight)
 	_, effective, _ := weightsOf(law.x, weight, mat.NewDense(d, 1, nil))
-	g := metricOfSecondMoment(law.cov)
+	g := solving.MetricOfMoment(law.cov)
 	out := Drift{}
-	for j, variance := range g.values {
-		if variance <= 1e-9*g.values[d-1] {
+	for j, variance := range g.Values {
+		if variance <= 1e-9*g.Values[d-1] {
 			continue
 		}
 		diff := 0.0
 		for i := range d {
-			diff += g.vectors.At(i, j) * (mean[i] - law.mean[i])
+			diff += g.Vectors.At(i, j) * (mean[i] - law.mean[i])
 		}
 		out.Statistic += diff * diff / (sd*sd + variance/records + variance/effective)
 		out.Directions++
@@ -219,7 +221,7 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 // WeightLaw gives the errors of a weighted pool's answers, from released numbers and their noise's
 // law.
 type WeightLaw struct {
-	x      *rows
+	x      *solving.Rows
 	weight []float64
 	mean   []float64     // mean of x under the weights
 	cov    *mat.SymDense // covariance of x under the weights
@@ -230,12 +232,14 @@ type WeightLaw struct {
 	slope *mat.Dense
 }
 
-func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw { return rowsOf(x).law(weight) }
+func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw {
+	return lawOf(solving.RowsOf(x), weight)
+}
 
-func (r *rows) law(weight []float64) *WeightLaw {
-	_, d := r.dims()
-	l := &WeightLaw{x: r, weight: weight, mean: make([]float64, d), cov: r.second(weight)}
-	r.sum(l.mean, 1/r.total(weight), weight)
+func lawOf(r *solving.Rows, weight []float64) *WeightLaw {
+	_, d := r.Dims()
+	l := &WeightLaw{x: r, weight: weight, mean: make([]float64, d), cov: r.Second(weight)}
+	r.Sum(l.mean, 1/r.Total(weight), weight)
 	l.cov.SymRankOne(l.cov, -1, mat.NewVecDense(d, l.mean))
 	return l
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"caucus/aggregation/solving"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -55,7 +57,7 @@ func TestFitWeightsOfWeightedRows(t *testing.T) {
 		}
 	}
 	// keep is a share of the base's effective rows, not of all rows.
-	_, before, _ := weightsOf(rowsOf(x), base, mat.NewDense(d.Cells(), 1, nil))
+	_, before, _ := weightsOf(solving.RowsOf(x), base, mat.NewDense(d.Cells(), 1, nil))
 	for _, keep := range []float64{0.3, 0.9} {
 		if f := FitWeights(x, base, mean, Isotropic(d.Cells(), 0.001), 0, keep,
 			rng); f.EffectiveRows < keep*before {

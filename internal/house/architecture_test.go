@@ -47,7 +47,8 @@ var rooms = map[string][]string{
 	"privacy/audit/laws":        {"privacy/audit"},
 	"auxdata":                   {"internal/csvfile", "dataset"},
 	"aggregation/embedding":     {"dataset"},
-	"aggregation":               {"auxdata", "learners", "dataset"},
+	"aggregation/solving":       {},
+	"aggregation":               {"auxdata", "learners", "dataset", "aggregation/solving"},
 	"aggregation/ratio":         {"aggregation", "aggregation/embedding"},
 	"aggregation/validation":    {},
 	"aggregation/shares":        {},
@@ -140,6 +141,7 @@ var pure = map[string][]string{
 	"protocol":                 {"database/sql"},
 	"study/classifier/fitted":  {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/classify/trained":   {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"aggregation/solving":      {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 }
 
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.

@@ -1,4 +1,4 @@
-package aggregation
+package solving
 
 import (
 	"math"
@@ -19,7 +19,7 @@ func TestGramIsOneCall(t *testing.T) {
 		}
 		var want mat.SymDense
 		want.SymOuterK(1./float64(n), x.T())
-		if got := gram(1/float64(n), x); !mat.Equal(got, &want) {
+		if got := Gram(1/float64(n), x); !mat.Equal(got, &want) {
 			t.Errorf("%d rows: the sum differs from that of one call", n)
 		}
 	}
@@ -41,8 +41,8 @@ func TestNormsAreTheMetrics(t *testing.T) {
 	}
 	const ridge = 4e-3
 	var white mat.Dense
-	white.Mul(x, metricOf(x, weight).power(-0.5, 1, ridge))
-	for i, got := range newRidged(secondMoment(x, weight), ridge).norms(x) {
+	white.Mul(x, MetricOf(x, weight).Power(-0.5, 1, ridge))
+	for i, got := range NewRidged(SecondMoment(x, weight), ridge).Norms(x) {
 		if want := mat.Norm(white.RowView(i), 2); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("row %d: length %v, want %v", i, got, want)
 		}

@@ -1,4 +1,4 @@
-package aggregation
+package solving
 
 import (
 	"math/rand/v2"
@@ -26,19 +26,19 @@ func TestRows(t *testing.T) {
 		b[j] = rng.NormFloat64()
 	}
 	for _, w := range [][]float64{nil, weight} {
-		few, all := rowsOf(x), &rows{x: x}
-		if few.ends == nil || rowsOf(mat.NewDense(1, 2, []float64{1, 0})).ends != nil {
+		few, all := RowsOf(x), &Rows{x: x}
+		if few.ends == nil || RowsOf(mat.NewDense(1, 2, []float64{1, 0})).ends != nil {
 			t.Fatal("sparse rows are not known as such")
 		}
-		if !mat.EqualApprox(few.second(w), all.second(w), 1e-14) {
+		if !mat.EqualApprox(few.Second(w), all.Second(w), 1e-14) {
 			t.Error("another second moment")
 		}
 		var have, want [2][]float64
-		for k, r := range []*rows{few, all} {
+		for k, r := range []*Rows{few, all} {
 			to := []*[2][]float64{&have, &want}[k]
 			to[0], to[1] = make([]float64, 300), make([]float64, 40)
-			r.times(to[0], b)
-			r.sum(to[1], 2, w)
+			r.Times(to[0], b)
+			r.Sum(to[1], 2, w)
 		}
 		for k := range have {
 			if !floats.EqualApprox(have[k], want[k], 1e-12) {

@@ -1,4 +1,4 @@
-package aggregation
+package solving
 
 import (
 	"math"
@@ -9,42 +9,46 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It takes
+// Ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It takes
 // d³/3 multiplications; eigenvectors take some 20·d³.
-type ridged struct{ factor mat.Cholesky }
+type Ridged struct{ factor mat.Cholesky }
 
 // leastRidge is relative to max(trace of S, 1). It is far above rounding errors (eigenvalues of
 // −1e-12) and below every λ of the search, as rows have norm about 1.
 const leastRidge = 1e-9
 
-func newRidged(s *mat.SymDense, ridge float64) *ridged {
+// NewRidged factors S + ridge·I, with a ridge of at least leastRidge. It panics if S is no
+// covariance.
+func NewRidged(s *mat.SymDense, ridge float64) *Ridged {
 	sum := mat.NewSymDense(s.SymmetricDim(), nil)
 	sum.CopySym(s)
 	ridge = max(ridge, leastRidge*max(mat.Trace(s), 1))
 	for j := range s.SymmetricDim() {
 		sum.SetSym(j, j, s.At(j, j)+ridge)
 	}
-	r := &ridged{}
+	r := &Ridged{}
 	if !r.factor.Factorize(sum) {
-		panic("aggregation: a covariance is not one")
+		panic("solving: a covariance is not one")
 	}
 	return r
 }
 
-func (r *ridged) solve(g []float64) {
+// Solve replaces g by (S+ridge·I)⁻¹g.
+func (r *Ridged) Solve(g []float64) {
 	v := mat.NewVecDense(len(g), g)
 	// an error means a badly conditioned matrix; the ridge bounds how bad
 	_ = r.factor.SolveVecTo(v, v)
 }
 
-// inverseTrace returns tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
-func (r *ridged) inverseTrace(f *mat.Dense) float64 {
+// InverseTrace returns tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
+func (r *Ridged) InverseTrace(f *mat.Dense) float64 {
 	var x mat.Dense
 	_ = r.factor.SolveTo(&x, f)
-	return inner(&x, f)
+	return Inner(&x, f)
 }
 
-func (r *ridged) inverse() *mat.Dense {
+// Inverse returns (S+ridge·I)⁻¹.
+func (r *Ridged) Inverse() *mat.Dense {
 	var inverse mat.SymDense
 	_ = r.factor.InverseTo(&inverse)
 	return mat.DenseCopyOf(&inverse)
@@ -54,9 +58,9 @@ func (r *ridged) inverse() *mat.Dense {
 // cache.
 const blockRows = 64
 
-// norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d), the lengths of U⁻ᵀxᵢ with S+ridge·I
+// Norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d), the lengths of U⁻ᵀxᵢ with S+ridge·I
 // = UᵀU.
-func (r *ridged) norms(x *mat.Dense) []float64 {
+func (r *Ridged) Norms(x *mat.Dense) []float64 {
 	n, d := x.Dims()
 	u := r.factor.RawU().(mat.RawTriangular).RawTriangular()
 	squares := make([]float64, n)
@@ -75,4 +79,5 @@ func (r *ridged) norms(x *mat.Dense) []float64 {
 	return squares
 }
 
-func inner(a, b *mat.Dense) float64 { return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data) }
+// Inner returns the sum of the products of equal entries.
+func Inner(a, b *mat.Dense) float64 { return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data) }

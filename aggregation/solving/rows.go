@@ -1,4 +1,4 @@
-package aggregation
+package solving
 
 import (
 	"math"
@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// rows computes with the rows of x (n×d). If x is mostly 0, like one-hot columns and their
+// Rows computes with the rows of x (n×d). If x is mostly 0, like one-hot columns and their
 // products, ends, column and value hold its other entries, those of row i from ends[i] to
 // ends[i+1].
-type rows struct {
+type Rows struct {
 	x      *mat.Dense
 	ends   []int
 	column []int32
@@ -24,9 +24,10 @@ type rows struct {
 // all.)
 const sparseShare = 1. / 6
 
-func rowsOf(x *mat.Dense) *rows {
+// RowsOf reads x (n×d) and keeps it.
+func RowsOf(x *mat.Dense) *Rows {
 	n, d := x.Dims()
-	r := &rows{x: x, ends: make([]int, 1, n+1)}
+	r := &Rows{x: x, ends: make([]int, 1, n+1)}
 	for i := range n {
 		for j, v := range x.RawRowView(i) {
 			if v != 0 {
@@ -34,16 +35,17 @@ func rowsOf(x *mat.Dense) *rows {
 			}
 		}
 		if r.ends = append(r.ends, len(r.value)); float64(len(r.value)) > sparseShare*float64(n*d) {
-			return &rows{x: x}
+			return &Rows{x: x}
 		}
 	}
 	return r
 }
 
-func (r *rows) dims() (n, d int) { return r.x.Dims() }
+// Dims returns the number of rows and of columns.
+func (r *Rows) Dims() (n, d int) { return r.x.Dims() }
 
-// times sets out to x·b.
-func (r *rows) times(out, b []float64) {
+// Times sets out to x·b.
+func (r *Rows) Times(out, b []float64) {
 	if r.ends == nil {
 		blas64.Gemv(blas.NoTrans, 1, r.x.RawMatrix(), vector(b), 0, vector(out))
 		return
@@ -57,12 +59,12 @@ func (r *rows) times(out, b []float64) {
 	}
 }
 
-// sum sets out to scale·xᵀ·weight (nil: ones).
-func (r *rows) sum(out []float64, scale float64, weight []float64) {
+// Sum sets out to scale·xᵀ·weight (nil: ones).
+func (r *Rows) Sum(out []float64, scale float64, weight []float64) {
 	clear(out)
-	n, _ := r.dims()
+	n, _ := r.Dims()
 	for i := range n {
-		w := scale * at(weight, i)
+		w := scale * WeightAt(weight, i)
 		if r.ends == nil {
 			blas64.Axpy(w, vector(r.x.RawRowView(i)), vector(out))
 			continue
@@ -76,29 +78,30 @@ func (r *rows) sum(out []float64, scale float64, weight []float64) {
 
 func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Data: v, Inc: 1} }
 
-func (r *rows) total(weight []float64) float64 {
-	if n, _ := r.dims(); weight == nil {
+// Total returns the sum of the weights (nil: ones).
+func (r *Rows) Total(weight []float64) float64 {
+	if n, _ := r.Dims(); weight == nil {
 		return float64(n)
 	}
 	return floats.Sum(weight)
 }
 
-// second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d, for weights v. It adds sparse rows in the same order as
+// Second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d, for weights v. It adds sparse rows in the same order as
 // dense rows.
-func (r *rows) second(weight []float64) *mat.SymDense {
-	n, d := r.dims()
-	total := r.total(weight)
+func (r *Rows) Second(weight []float64) *mat.SymDense {
+	n, d := r.Dims()
+	total := r.Total(weight)
 	if r.ends == nil {
 		scaled := mat.DenseCopyOf(r.x)
 		for i := range n {
-			blas64.Scal(math.Sqrt(at(weight, i)), vector(scaled.RawRowView(i)))
+			blas64.Scal(math.Sqrt(WeightAt(weight, i)), vector(scaled.RawRowView(i)))
 		}
-		return gram(1/total, scaled)
+		return Gram(1/total, scaled)
 	}
 	sum := mat.NewSymDense(d, nil)
 	raw := sum.RawSymmetric()
 	for i := range n {
-		root, end := math.Sqrt(at(weight, i)), r.ends[i+1]
+		root, end := math.Sqrt(WeightAt(weight, i)), r.ends[i+1]
 		for k := r.ends[i]; k < end; k++ {
 			to, v := raw.Data[int(r.column[k])*raw.Stride:], 1/total*(root*r.value[k])
 			for l := k; l < end; l++ {
@@ -109,12 +112,12 @@ func (r *rows) second(weight []float64) *mat.SymDense {
 	return sum
 }
 
-// secondMoment returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
-func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense { return rowsOf(x).second(weight) }
+// SecondMoment returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
+func SecondMoment(x *mat.Dense, weight []float64) *mat.SymDense { return RowsOf(x).Second(weight) }
 
-// gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for
+// Gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for
 // large x.
-func gram(scale float64, x *mat.Dense) *mat.SymDense {
+func Gram(scale float64, x *mat.Dense) *mat.SymDense {
 	n, d := x.Dims()
 	sum := mat.NewSymDense(d, nil)
 	for from := 0; from < n; from += blockRows {
@@ -123,7 +126,8 @@ func gram(scale float64, x *mat.Dense) *mat.SymDense {
 	return sum
 }
 
-func at(weight []float64, i int) float64 {
+// WeightAt returns the weight of row i, 1 for nil.
+func WeightAt(weight []float64, i int) float64 {
 	if weight == nil {
 		return 1
 	}
