@@ -418,3 +418,20 @@ func holdsClassifier(r study.Release) bool {
 	_, ok := classifier.Of(r.Result)
 	return ok
 }
+
+func invite(t *testing.T, w *world, o protocol.InviteOptions) protocol.Invitation {
+	t.Helper()
+	text, expires, err := w.operator.Invite(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := must(protocol.ParseInvitation(" " + text[:40] + "\n" + text[40:] + "\n"))
+	if !v.Expires.Truncate(time.Millisecond).Equal(expires) || v.Name != o.Name {
+		t.Errorf("invitation says %s for %s, the answer %s", v.Expires, v.Name, expires)
+	}
+	return v
+}
+
+func inviteName(w *world, name string) (string, time.Time, error) {
+	return w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+}

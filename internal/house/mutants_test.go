@@ -1039,9 +1039,9 @@ var mutants = []mutant{
 		found: "TestReceiptOfSomethingElse",
 	},
 	{
-		name: "who is revoked meanwhile renews", room: "coordinator/members", file: "enrolment.go", in: "coordinator",
+		name: "who is revoked meanwhile renews", room: "coordinator/members", file: "enrolment.go",
 		old: "if err := s.certificates.Within(tx, caller); err != nil {", new: "if err := s.certificates.Within(tx, caller); err != nil && ctx == nil {",
-		found: "TestRevokedInTheStore",
+		found: "TestRevokedInTheStore$",
 	},
 	{
 		name: "who is revoked meanwhile declines", room: "coordinator", file: "studies.go",

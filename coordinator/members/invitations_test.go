@@ -1,7 +1,8 @@
-package coordinator
+package members_test
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"reflect"
 	"strings"
@@ -101,7 +102,7 @@ func TestStrangers(t *testing.T) {
 	id := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}),
 		must(protocol.NewEnrolment()), options))
 	list := func(id protocol.Identity, o protocol.DialOptions) error {
-		o.Coordinator = w.server.Addr()
+		o.Coordinator = w.address
 		if o.Now == nil {
 			o.Now = w.clock.Now
 		}
@@ -119,7 +120,7 @@ func TestStrangers(t *testing.T) {
 	mixed := foreign
 	mixed.CA = id.CA
 	// A certificate of the authority that the store does not know.
-	unknown, _, err := w.server.authority.IssueOwn("",
+	unknown, _, err := w.authority.IssueOwn("",
 		protocol.Caller{Name: "ghost", Role: protocol.RoleOperator}, id.Signer, w.clock.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -203,4 +204,141 @@ func TestRenewalsAreLimited(t *testing.T) {
 	if _, err := c.Renew(ctx); err != nil {
 		t.Errorf("the next day: %v", err)
 	}
+}
+
+// makeToken makes a join token and reads it as an agent would.
+func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (protocol.Invitation,
+	protocol.Token) {
+	t.Helper()
+	text, k, err := c.MakeToken(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := must(protocol.ParseInvitation(text))
+	if v.Role != protocol.RoleToken || v.Name != k.ID || v.Prefix != k.Prefix ||
+		k.Status != protocol.TokenOpen || k.Used != 0 || k.By != "operator" {
+		t.Errorf("token %+v says %s %s, names %s", k, v.Role, v.Name, v.Prefix)
+	}
+	return v, k
+}
+
+// TestJoinTokens: who holds a token gets a name and a certificate of its own, once for
+// each key, with the tags of the token, within its prefix, quota and time; nobody
+// becomes somebody who is there.
+func TestJoinTokens(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	options := protocol.DialOptions{Now: w.clock.Now}
+	w.enrol("dev-old")
+	v, k := makeToken(t, w.operator,
+		protocol.TokenOptions{Quota: 4, Valid: time.Hour, Prefix: "dev-",
+			Tags: protocol.Tags{"site": "ward"}})
+	join := func(e protocol.Enrolment, name string) (protocol.Identity, string, error) {
+		id, err := protocol.Join(ctx, v, e, name, options)
+		if err != nil {
+			return id, "", err
+		}
+		caller := must(id.Caller())
+		if caller.Role != protocol.RoleParty {
+			t.Errorf("joined as %+v", caller)
+		}
+		return id, caller.Name, nil
+	}
+	key := must(protocol.NewEnrolment())
+	first, name, err := join(key, "dev-17")
+	if err != nil || name != "dev-17" {
+		t.Fatalf("joined as %q: %v", name, err)
+	}
+	for _, wish := range []string{"dev-17", ""} { // an answer was lost
+		if again, _, err := join(key, wish); err != nil || !reflect.DeepEqual(again, first) {
+			t.Errorf("the same key again, as %q: another certificate, or %v", wish, err)
+		}
+	}
+	given := must(protocol.NewEnrolment())
+	if _, name, err = join(given, ""); err != nil || !strings.HasPrefix(name, "dev-") ||
+		len(name) != len("dev-")+8 {
+		t.Errorf("was given the name %q: %v", name, err)
+	}
+	for what, c := range map[string]struct {
+		key  protocol.Enrolment
+		name string
+		want error
+	}{
+		"another name for one key":      {key, "dev-18", protocol.ErrExists},
+		"a name that is taken":          {must(protocol.NewEnrolment()), "dev-17", protocol.ErrExists},
+		"a name but for case":           {must(protocol.NewEnrolment()), "dev-OLD", protocol.ErrExists},
+		"a name of who was invited":     {must(protocol.NewEnrolment()), "dev-old", protocol.ErrExists},
+		"a name that is no name":        {must(protocol.NewEnrolment()), "dev-/..", protocol.ErrInvalid},
+		"the prefix and nothing beside": {must(protocol.NewEnrolment()), "dev-", protocol.ErrDenied},
+	} {
+		if _, _, err := join(c.key, c.name); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+		}
+	}
+	unbound := v
+	unbound.Prefix = "" // what the agent's side knows of it binds nobody
+	if _, err := protocol.Join(ctx, unbound, must(protocol.NewEnrolment()), "operator",
+		options); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("a name beyond the prefix: %v", err)
+	}
+	if tokens := must(w.operator.Tokens(ctx)); len(tokens) != 1 || tokens[0].Used != 2 ||
+		tokens[0].Status != protocol.TokenOpen {
+		t.Errorf("tokens %+v", tokens)
+	}
+	for _, m := range must(w.operator.Members(ctx)) {
+		came := strings.HasPrefix(m.Name, "dev-") && m.Name != "dev-old"
+		if (m.Token == k.ID) != came || (m.Tags.String() == "site=ward") != came {
+			t.Errorf("member %+v", m)
+		}
+	}
+	// What it made may call, and what it is may not.
+	member := w.dial(first)
+	defer member.Close()
+	if _, err := member.Studies(ctx); err != nil {
+		t.Errorf("who joined calls: %v", err)
+	}
+	asMember := first
+	asMember.Certificate, asMember.Key = pemOfToken(v)
+	bare := w.dial(asMember)
+	defer bare.Close()
+	if _, err := bare.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
+		t.Errorf("a token asks for studies: %v", err)
+	}
+	// A name that a token's holder chose is given to nobody beside it.
+	if _, _, err := inviteName(w, "dev-17"); !errors.Is(err, protocol.ErrExists) {
+		t.Errorf("invited under the name of who joined: %v", err)
+	}
+	if err := w.operator.Tag(ctx, "dev-17", protocol.Tags{"site": "theatre"}); err != nil {
+		t.Error(err)
+	}
+	if err := w.operator.Tag(ctx, "operator", nil); !errors.Is(err, protocol.ErrInvalid) {
+		t.Errorf("an operator is tagged: %v", err)
+	}
+	w.clock.add(2 * time.Hour)
+	if _, _, err := join(must(protocol.NewEnrolment()), ""); !errors.Is(err, protocol.ErrExpired) {
+		t.Errorf("expired: %v", err)
+	}
+	if again, _, err := join(key, ""); err != nil || !reflect.DeepEqual(again, first) {
+		t.Errorf("the same key after the end: %v", err)
+	}
+	w.clock.add(24 * time.Hour)
+	if _, _, err := join(key, ""); !errors.Is(err, protocol.ErrExpired) {
+		t.Errorf("a day after the end: %v", err)
+	}
+	for _, o := range []protocol.TokenOptions{
+		{}, {Quota: 1_000_000 + 1}, {Quota: 1, Prefix: "-x"}, {Quota: 1, Prefix: strings.Repeat("x", 40+1)},
+		{Quota: 1, Valid: 91 * 24 * time.Hour}, {Quota: 1, Tags: protocol.Tags{"a b": "c"}}, {Quota: 1, Address: "nowhere"},
+	} {
+		if _, _, err := w.operator.MakeToken(ctx, o); !errors.Is(err, protocol.ErrInvalid) {
+			t.Errorf("token %+v: %v", o, err)
+		}
+	}
+}
+
+// pemOfToken is a token's own certificate and key.
+func pemOfToken(v protocol.Invitation) (certificate, key string) {
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return text("CERTIFICATE", v.Certificate), text("PRIVATE KEY", v.Key)
 }
