@@ -393,6 +393,9 @@ func TestReplicaTrials(t *testing.T) {
 				"listed as alive": {gone, bounds{2500 * ms, 2800 * ms}},
 				"listed again":    {join, bounds{1000 * ms, 2000 * ms}},
 			} {
+				if trial.before != nil && what == "listed as alive" {
+					continue // two of three are gone, and one alone probes both
+				}
 				if is := f.is.bounds(); testlevel.Long() && (is.median > f.most.median ||
 					is.worst > 2*f.most.worst) {
 					t.Errorf("%s: %s: %v; promised are median %v, worst %v", trial.name, what, f.is,
