@@ -122,9 +122,11 @@ func (a *Agent) witness(r study.Release) {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}
 	}
-	if two := r.Aggregated; two != nil &&
-		two.Keys[1] != a.site.Config.Policy.Helper.Signing.String() {
-		a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: its second server signed with a key that is not the one of this site's helper (policy: helper: signing)")
+	if two := r.Aggregated; two != nil {
+		key, err := a.site.Config.Policy.Helper.Pins().Signer(two.Acceptances[1].Document)
+		if err != nil || two.Keys[1] != key.String() {
+			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: its second server signed with a key that is not the one of this site's helper (policy: helper)")
+		}
 	}
 	a.warnIfLedgerWentBack()
 }

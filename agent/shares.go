@@ -15,7 +15,8 @@ import (
 //
 // Proof note. Claim: whatever document the coordinator passes on, this site charges and sends only
 // if the helper that its policy names agreed to exactly this plan, with the noise that this site
-// computes, and with an encryption key that the policy pins.
+// computes, and with an encryption key that the policy pins, or whose code with the signing key is
+// the policy's (uploading.Pins).
 //   - The acceptance is checked against the pins at every use: before the ledger is charged
 //     (uploading.CheckAcceptance), and before the first byte leaves (uploading.CheckPins, because
 //     the noise does not change). The copy in the study's folder came from the coordinator, and is

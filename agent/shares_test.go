@@ -291,8 +291,9 @@ func (r *rig) serve(t *testing.T) *servers {
 		t.Cleanup(func() { s.both[role].Close(); c.Journal.(*journal.Journal).Close() })
 	}
 	acceptance := must(s.both[0].OpenStudy(t.Context(), r.hash, s.both[1]))
-	r.trust(policy.Helper{Name: "Data Trust", Signing: signers[1].Key(),
-		Sealing: protocol.SealingPin(sealing.Public())}, protocol.Signed(acceptance))
+	signing, pin := signers[1].Key(), protocol.SealingPin(sealing.Public())
+	r.trust(policy.Helper{Name: "Data Trust", Code: protocol.KeyCode(signing[:], pin[:])},
+		protocol.Signed(acceptance))
 	return s
 }
 

@@ -77,6 +77,7 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 			if s.config.Role == shares.Helper {
 				theirs := coordinators.Digest()
 				said.Coordinator, said.Sealing = &theirs, s.config.Sealing.Public()
+				said.Signing = s.config.Signer.Key()
 				if said.Step, err = tx.next(); err != nil {
 					return err
 				}

@@ -378,6 +378,11 @@ func TestCheckAcceptance(t *testing.T) {
 		return err
 	}
 	must(0, check(task, good, pins))
+	codeOf := func(signing protocol.SignerKey, sealing protocol.KeyPin) uploading.Pins {
+		return uploading.Pins{Code: protocol.KeyCode(signing[:], sealing[:])}
+	}
+	coded := codeOf(pins.Signing, pins.Sealing)
+	must(0, check(task, good, coded))
 	changed := func(change func(map[string]any)) Signed {
 		return rewritten(w.signers[1], protocol.AcceptanceDocument, good, change)
 	}
@@ -391,6 +396,11 @@ func TestCheckAcceptance(t *testing.T) {
 		"another helper":          check(task, good, uploading.Pins{Signing: must(protocol.NewSigner()).Key(), Sealing: pins.Sealing}),
 		"another sealing key":     check(task, good, uploading.Pins{Signing: pins.Signing, Sealing: [32]byte{1}}),
 		"another plan":            check(other, good, pins),
+		"another helper's code":   check(task, good, codeOf(w.signers[0].Key(), pins.Sealing)),
+		"another sealing's code":  check(task, good, codeOf(pins.Signing, [32]byte{1})),
+		"a key that signs not":    check(task, changed(func(m map[string]any) { m["signing"] = w.signers[0].Key() }), codeOf(w.signers[0].Key(), pins.Sealing)),
+		"no key that signs":       check(task, changed(func(m map[string]any) { delete(m, "signing") }), coded),
+		"no key, and its code":    check(task, changed(func(m map[string]any) { delete(m, "signing") }), codeOf(protocol.SignerKey{}, pins.Sealing)),
 		"a coordinator's":         check(task, changed(func(m map[string]any) { m["role"] = "coordinator" }), pins),
 		"other noise":             check(task, changed(func(m map[string]any) { m["terms"] = "00" }), pins),
 		"no commitment":           check(task, changed(func(m map[string]any) { m["commitment"] = fmt.Sprintf("%064d", 0) }), pins),

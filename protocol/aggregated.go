@@ -21,9 +21,11 @@ type Acceptance struct {
 	// Commitment commits to this server's half of the verify key.
 	Commitment study.Hash `json:"commitment"`
 	// Coordinator is the digest of the coordinator's acceptance. Sealing is the key to which
-	// parties encrypt the helper's share. Only the helper states them.
+	// parties encrypt the helper's share. Signing is the key that signs this document, for parties
+	// that know only the code of both keys (KeyCode). Only the helper states them.
 	Coordinator *study.Hash `json:"coordinator,omitempty"`
 	Sealing     []byte      `json:"sealing,omitempty"`
+	Signing     SignerKey   `json:"signing,omitzero"`
 	// Step is the number of the helper's transaction that stored this acceptance, from 1. Two
 	// different documents with the same step prove that the helper was restored to an older state.
 	Step int64 `json:"step,omitempty"`

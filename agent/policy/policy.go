@@ -314,46 +314,59 @@ func (p Policy) Needed() int {
 }
 
 // Helper is the second server, which this site trusts not to collude with the coordinator. Another
-// organisation runs it, where "caucus helper init" printed its two keys. Get the keys from that
-// organisation, on paper or by telephone. Do not take them from the coordinator: a coordinator that
-// invented them could be both servers.
+// organisation runs it, where "caucus helper keys" prints the code of its keys. Get the code from
+// that organisation, on paper or by telephone. Do not take it from the coordinator: a coordinator
+// that invented it could be both servers.
 type Helper struct {
 	// Name says who runs the helper, for the people here who approve.
 	Name string `yaml:"name"`
-	// Signing is the helper's signing key, 64 hexadecimal digits.
+	// Code is the code of the helper's two keys, 20 letters and digits (protocol.KeyCode). After
+	// its files were restored from a backup, a helper has a new code and tells each site.
+	Code string `yaml:"code"`
+	// Signing and Sealing may be given in place of Code. Signing is the helper's signing key, 64
+	// hexadecimal digits.
 	Signing protocol.SignerKey `yaml:"signing"`
 	// Sealing is the fingerprint of the key to which the helper's shares are encrypted, 64
-	// hexadecimal digits. After its files were restored from a backup, a helper has a new sealing
-	// key and tells each site.
+	// hexadecimal digits.
 	Sealing protocol.KeyPin `yaml:"sealing"`
 }
 
-const getKeys = "get its two keys from the organisation that runs it (caucus helper keys prints them there), not from the coordinator"
+const getKeys = "get the code of its keys from the organisation that runs it (caucus helper keys prints it there), not from the coordinator"
 
-// Pins returns the two keys by which a party recognises its helper; zero if the policy names no
-// helper.
+// Pins returns the code or the two keys by which a party recognises its helper; zero if the policy
+// names no helper.
 func (h Helper) Pins() uploading.Pins {
-	return uploading.Pins{Signing: h.Signing, Sealing: h.Sealing}
+	code, _, _ := protocol.ReadKeyCode(h.Code) // validate refuses a wrong one
+	return uploading.Pins{Signing: h.Signing, Sealing: h.Sealing, Code: cmp.Or(code, h.Code)}
 }
 
-// Named reports whether either key is given. validate refuses one without the other.
+// Named reports whether a code or a key is given. validate refuses one key without the other.
 func (h Helper) Named() bool { return h.Pins() != uploading.Pins{} }
 
 // Words tells a person who the helper is and the short code of its two keys, to compare by
 // telephone.
 func (h Helper) Words() string {
 	return fmt.Sprintf("%s, whose keys have the code %s", cmp.Or(h.Name, "a helper without a name"),
-		protocol.KeyCode(h.Signing[:], h.Sealing[:]))
+		cmp.Or(h.Pins().Code, protocol.KeyCode(h.Signing[:], h.Sealing[:])))
 }
 
 // validate's error names the wrong field and says what to do. needed says that studies may need a
 // helper.
 func (h Helper) validate(needed bool) error {
-	switch none := (uploading.Pins{}); {
+	none := uploading.Pins{}
+	switch _, is, err := protocol.ReadKeyCode(h.Code); {
 	case !h.Named() && h.Name == "" && !needed:
 		return nil
 	case !h.Named():
-		return fmt.Errorf("signing, sealing: noise by aggregators needs a helper that this site knows: %s", getKeys)
+		return fmt.Errorf("code: noise by aggregators needs a helper that this site knows: %s", getKeys)
+	case err != nil:
+		return fmt.Errorf("code: %w", err)
+	case h.Code != "" && !is:
+		return fmt.Errorf("code: %q is none: a code has 20 letters and digits", h.Code)
+	case h.Code != "" && (h.Signing != none.Signing || h.Sealing != none.Sealing):
+		return errors.New("code: give it alone, or signing and sealing in its place")
+	case is:
+		return nil
 	case h.Signing == none.Signing:
 		return errors.New("signing: the key that the helper signs with is missing: " + getKeys)
 	case h.Sealing == none.Sealing:

@@ -177,10 +177,33 @@ func Steps(t study.Task, records int) float64 {
 	return of.SplitSteps(records) + sealSteps
 }
 
-// Pins identify a helper to a party. The party must not get them from the coordinator.
+// Pins identify a helper to a party, by its two keys or by their code (protocol.KeyCode) alone. The
+// party must not get them from the coordinator.
 type Pins struct {
 	Signing protocol.SignerKey
 	Sealing protocol.KeyPin
+	Code    string
+}
+
+// Signer returns the key by which the pinned helper signs. Where only a code is pinned, the helper's
+// acceptance names both keys: whoever passes on other keys with the same code needs about 2^95
+// tries. The acceptance's signature is left to the caller.
+func (p Pins) Signer(acceptance []byte) (protocol.SignerKey, error) {
+	if p.Code == "" {
+		return p.Signing, nil
+	}
+	var said protocol.Acceptance
+	if err := study.DecodeStrictly(acceptance, &said); err != nil {
+		return said.Signing, fmt.Errorf("%w: %w", protocol.ErrDamaged, err)
+	}
+	sealing := protocol.SealingPin(said.Sealing)
+	switch code := protocol.KeyCode(said.Signing[:], sealing[:]); {
+	case said.Signing == protocol.SignerKey{}:
+		return said.Signing, errors.New("it names no key that signs it, so that no code tells whose it is: the helper's operator upgrades the helper, and the study takes a new plan")
+	case code != p.Code:
+		return said.Signing, fmt.Errorf("its helper's keys have the code %s, this site's policy has %s: compare both with the helper's operator, not with the coordinator", code, p.Code)
+	}
+	return said.Signing, nil
 }
 
 // Agreement is what a party needs of a checked acceptance to make its upload: Sealing is the
@@ -223,10 +246,14 @@ func CheckPins(plan study.Hash, a protocol.Signed, pins Pins,
 	if coordinator.Verify(protocol.AcceptanceDocument, a.Document, a.Signature) == nil {
 		return fail("it is signed by the coordinator itself: a coordinator that is its own helper sees everything")
 	}
-	if pins.Signing.Verify(protocol.AcceptanceDocument, a.Document, a.Signature) != nil {
+	signer, err := pins.Signer(a.Document)
+	if err != nil {
+		return fail("%w", err)
+	}
+	if signer.Verify(protocol.AcceptanceDocument, a.Document, a.Signature) != nil {
 		return fail("it is not signed by the helper that this site's policy names: the coordinator passes on another helper's, or the policy has another signing key than the helper")
 	}
-	if err := protocol.ReadSigned(a, pins.Signing, protocol.AcceptanceDocument, &said); err != nil {
+	if err := protocol.ReadSigned(a, signer, protocol.AcceptanceDocument, &said); err != nil {
 		return fail("%w", err)
 	}
 	switch {
@@ -239,7 +266,7 @@ func CheckPins(plan study.Hash, a protocol.Signed, pins Pins,
 	case said.Coordinator == nil || *said.Coordinator == study.Hash{} ||
 		said.Commitment == study.Hash{}:
 		return fail("the servers have not committed to a verify key")
-	case protocol.SealingPin(said.Sealing) != pins.Sealing:
+	case pins.Code == "" && protocol.SealingPin(said.Sealing) != pins.Sealing:
 		return fail("it names another sealing key than this site's policy: get the helper's new one from its operator, not from the coordinator")
 	}
 	return said, nil

@@ -332,7 +332,7 @@ var serverScripts = []string{"aggregators", "serverlost", "coordinatorlost", "te
 
 // TestServersProceduresAreTyped: each command that docs/aggregators.md has for setting up a helper,
 // and each that section 7 of docs/operator.md has, is typed by a script with all its flags, apart
-// from names. Each way out of a loss, in bold type there, is named by a comment of such a script.
+// from names; so is each line that the first page has for a site's policy. Each way out of a loss, in bold type there, is named by a comment of such a script.
 func TestServersProceduresAreTyped(t *testing.T) {
 	var run [][]string
 	comments := ""
@@ -355,6 +355,18 @@ func TestServersProceduresAreTyped(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		must(0, os.WriteFile(path, []byte(text), 0o600))
 		return path
+	}
+	site := string(must(os.ReadFile(filepath.Join("..", "..", "docs", "aggregators.md"))))
+	_, site, _ = strings.Cut(site, "```yaml\n")
+	site, _, _ = strings.Cut(site, "```")
+	typed := string(must(os.ReadFile(filepath.Join("testdata", "script", "telephone.txtar"))))
+	if n := strings.Count(site, "\n"); n != 3 {
+		t.Errorf("docs/aggregators.md has %d lines for a site's policy", n)
+	}
+	for line := range strings.Lines(site) {
+		if !strings.Contains(typed, "\n"+line) {
+			t.Errorf("docs/aggregators.md: the script telephone does not type %q", line)
+		}
 	}
 	shown := 0
 	lost := page("operator.md", "## 7. Run a helper", "## When things go wrong")

@@ -41,13 +41,13 @@ signing key  %s
 sealing pin  %s
 code         %s
 
-Mail the keys to the coordinator's operator, with this machine's address, and to every site:
-caucus helper keys --json writes them for a file. Then read the code to each by telephone:
-caucus agent check and the coordinator's caucus helper keys print the same code, or the keys
-are not these. Without mail the coordinator's operator types the code in place of the file
-(--key). Never send them through the coordinator. A site's policy says
-  helper: {name: "who runs it", signing: %s, sealing: %s}
-`, p.Signing, p.Sealing, p.Code(), p.Signing, p.Sealing)
+Read the code to the coordinator's operator and to every site by telephone, and never send it
+through the coordinator. The operator types it, with this machine's address:
+  caucus helper keys --dir coordinator --address HOST:7444 --key %[3]s
+A file of caucus helper keys --json, by mail, may take the place of the code there; the command
+prints the same code, or the file is not yours. Each site writes into its policy:
+  helper: {name: "who runs it", code: %[3]s}
+`, p.Signing, p.Sealing, p.Code())
 }
 
 // writeCoordinator prints the coordinator's key that a helper pins, with its code.

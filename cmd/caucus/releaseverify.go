@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"caucus/agent/policy"
 	"caucus/agent/site"
 	"caucus/auxdata"
 	"caucus/cmd/internal/console"
@@ -62,7 +64,7 @@ func (v *checker) flags(f *pflag.FlagSet) {
 	v.how.Flags(f)
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
-	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, for a study with noise: aggregators")
+	f.StringVar(&v.helper, "helper", "", "the code of the helper's keys, or its signing key, for a study with noise: aggregators")
 	console.EnvironmentFlag(f, &v.profile, "profile", "CAUCUS_PROFILE",
 		"operator profile that names the key")
 	console.MarkInputs(f, "pool", "schema", "profile")
@@ -91,6 +93,19 @@ func (v *checker) run(cmd *cobra.Command) error {
 		"All that can be checked holds.")
 }
 
+// helperOf returns the key by which a release's helper must have signed, and how it is known. The
+// zero key, by which nobody signs, stands for a helper whose keys have another code.
+func helperOf(h policy.Helper, r study.Release, from string) (*protocol.SignerKey, string) {
+	if r.Aggregated == nil {
+		return nil, from
+	}
+	key, err := h.Pins().Signer(r.Aggregated.Acceptances[1].Document)
+	if err != nil {
+		return new(protocol.SignerKey), fmt.Sprintf("%s: %v", from, err)
+	}
+	return &key, from
+}
+
 // trusted returns the known coordinator keys with their sources, and an agent's record of the
 // study. A source is a file's name without its folder, because people pass findings on.
 func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
@@ -104,16 +119,20 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 		}
 		site := v.witness.Kept(ctx, r)
 		k.Party = &site
-		if pinned := c.Policy.Helper.Signing; pinned != (protocol.SignerKey{}) {
-			k.Helper, k.HelperFrom = &pinned, "from "+filepath.Base(v.config)
+		if h := c.Policy.Helper; h.Named() {
+			k.Helper, k.HelperFrom = helperOf(h, r, "from "+filepath.Base(v.config))
 		}
 	}
 	if v.helper != "" {
-		var key protocol.SignerKey
-		if err := key.UnmarshalText([]byte(v.helper)); err != nil {
+		h := policy.Helper{Code: v.helper}
+		_, is, err := protocol.ReadKeyCode(v.helper)
+		if !is {
+			h.Code, err = "", h.Signing.UnmarshalText([]byte(v.helper))
+		}
+		if err != nil {
 			return k, console.Usagef("--helper: %v", err)
 		}
-		k.Helper, k.HelperFrom = &key, "--helper"
+		k.Helper, k.HelperFrom = helperOf(h, r, "--helper")
 	}
 	switch {
 	case v.key != "":

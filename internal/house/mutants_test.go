@@ -520,6 +520,11 @@ var mutants = []mutant{
 		found: "TestOpenedAgain",
 	},
 	{
+		name: "a helper of any code is taken", room: "aggregator/uploading", file: "upload.go", in: "aggregator",
+		old: "\tcase code != p.Code:", new: "\tcase false:",
+		found: "TestCheckAcceptance",
+	},
+	{
 		name: "a helper's acceptance is taken with any key to seal to", room: "aggregator/uploading", file: "upload.go", in: "aggregator",
 		old: "protocol.SealingPin(said.Sealing) != pins.Sealing", new: "len(said.Sealing) == 0",
 		found: "TestCheckAcceptance",

@@ -97,7 +97,7 @@ func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]p
 			first := r.Aggregated.Acceptances[0].Digest()
 			f.claims(about, said.Coordinator != nil && *said.Coordinator == first, "the helper agreed with another acceptance of the coordinator's")
 		} else {
-			f.claims(about, said.Coordinator == nil && said.Sealing == nil, "the coordinator's acceptance says what only a helper's does")
+			f.claims(about, said.Coordinator == nil && said.Sealing == nil && said.Signing == protocol.SignerKey{}, "the coordinator's acceptance says what only a helper's does")
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (k Known) helper(r study.Release) (f findings) {
 	case k.Helper == nil:
 		f.add(evidence.Trust, "helper", "that key %s belongs to an organisation other than the coordinator's: the file says so itself. Compare it with the helper in an agent's policy, or give --helper", key)
 	case k.Helper.String() != key:
-		f.add(evidence.Fails, "helper", "its helper signed with key %s, which is not the helper's, %s (%s)", key, *k.Helper, k.HelperFrom)
+		f.add(evidence.Fails, "helper", "its helper signed with key %s, which is not the helper's (%s)", key, k.HelperFrom)
 	default:
 		f.add(evidence.Holds, "helper", "its helper signed with the key that was pinned (%s)", k.HelperFrom)
 	}
