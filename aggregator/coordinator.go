@@ -265,16 +265,17 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	if !r.keyed() {
 		return false, fmt.Errorf("advance study %s: %w: it is not open", plan, ErrOrder)
 	}
+	if r.ShareOther.Document != nil {
+		return true, nil
+	}
 	// one study at a time: the work of a batch takes much memory
 	done, err := s.take(ctx, study.Hash{})
 	defer done()
 	if err != nil {
 		return false, fmt.Errorf("advance study %s: %w", plan, err)
 	}
-	if r.ShareOther.Document == nil {
-		if err := s.recall(ctx, helper); err != nil {
-			return false, fmt.Errorf("advance study %s: %w", plan, err)
-		}
+	if err := s.recall(ctx, helper); err != nil {
+		return false, fmt.Errorf("advance study %s: %w", plan, err)
 	}
 	for !r.sealed() {
 		left, err := s.verify(ctx, t, r, helper)
@@ -295,9 +296,6 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	}
 	if _, err := s.release(ctx, plan); err != nil {
 		return false, err
-	}
-	if r.ShareOther.Document != nil {
-		return true, nil
 	}
 	theirs, err := helper.Share(ctx, plan)
 	if err != nil {

@@ -117,20 +117,23 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 // Accept implements Peer. It draws the half of the verify key once. A stored acceptance outlives
 // the plan's files.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
+	before := func() (bool, Signed, error) {
+		r, err := s.recorded(ctx, plan)
+		if err == nil && r.Own.Document != nil && !r.Theirs.Equal(coordinators) {
+			err = fmt.Errorf("accept study %s: %w: another acceptance of the coordinator's", plan, ErrConflict)
+		}
+		return err != nil || r.Own.Document != nil, r.Own, err
+	}
+	if done, own, err := before(); done { // needs no turn, because an acceptance never changes
+		return own, err
+	}
 	unlock, err := s.asked(ctx)
 	defer unlock()
 	if err != nil {
 		return Signed{}, err
 	}
-	r, err := s.recorded(ctx, plan)
-	if err != nil {
-		return Signed{}, err
-	}
-	if r.Own.Document != nil {
-		if !r.Theirs.Equal(coordinators) {
-			return Signed{}, fmt.Errorf("accept study %s: %w: another acceptance of the coordinator's", plan, ErrConflict)
-		}
-		return r.Own, nil
+	if done, own, err := before(); done {
+		return own, err
 	}
 	t, _, err := s.known(ctx, plan)
 	if err != nil {
@@ -148,7 +151,8 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 	if err := s.full(ctx, true); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
 	}
-	if r, err = s.accepts(ctx, t, coordinators); err != nil {
+	r, err := s.accepts(ctx, t, coordinators)
+	if err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
 	}
 	return r.Own, nil
@@ -397,8 +401,12 @@ func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 const endedThere = "the coordinator ended it without a release"
 
 // End implements Peer. It changes no study that was released, failed or never accepted. The ledger
-// keeps its charges.
+// keeps its charges. For the zero hash, of no study, it only reads (Probe).
 func (s *Server) End(ctx context.Context, plan study.Hash) error {
+	if plan == (study.Hash{}) {
+		_, err := s.recorded(ctx, plan)
+		return err
+	}
 	unlock, err := s.asked(ctx)
 	defer unlock()
 	if err != nil {

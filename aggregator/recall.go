@@ -27,13 +27,26 @@ import (
 // before the store changes. So the writes of Recall never bring a restored store up to its head
 // file.
 
-// Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
+// Recall implements Peer. A share that this helper did not sign proves nothing and is refused. A
+// share that changes nothing needs no turn: what this helper has of it never changes.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
+	err := s.recalled(ctx, share, false)
+	if !errors.Is(err, errStore) {
+		return err
+	}
 	unlock, err := s.asked(ctx)
 	defer unlock()
 	if err != nil {
 		return err
 	}
+	return s.recalled(ctx, share, true)
+}
+
+// errStore says that a share must be stored, which takes the turn.
+var errStore = errors.New("the share is to be stored")
+
+// recalled is Recall, and returns errStore in place of storing a share without the turn.
+func (s *Server) recalled(ctx context.Context, share Signed, turn bool) error {
 	fail := func(err error) error { return fmt.Errorf("recall a released share: %w", err) }
 	var said AggregateShare
 	if err := protocol.ReadSigned(share, s.config.Signer.Key(), protocol.ShareDocument,
@@ -49,7 +62,7 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}
 	var steps int64
 	var had record
-	err = s.view(ctx, said.Plan, func(t *transaction) error {
+	err := s.view(ctx, said.Plan, func(t *transaction) (err error) {
 		if steps, err = t.steps(); err == nil {
 			had, err = t.record()
 		}
@@ -70,6 +83,9 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}
 	if now != nil && (!missing || had.Lost.Equal(share)) {
 		return fail(now)
+	}
+	if !turn {
+		return errStore
 	}
 	head, err := privacy.HeadOf(ctx, s.config.Journal)
 	if err != nil {

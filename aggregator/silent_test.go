@@ -21,21 +21,34 @@ import (
 )
 
 // TestSilent: a helper that is connected and does not answer is known to be silent, as is one that
-// nobody listens for, until it answers again. An error that the helper sends is an answer.
+// nobody listens for, until it answers again. An error that the helper sends is an answer. One that
+// answers other calls during a long one is busy.
 func TestSilent(t *testing.T) {
 	a := asked{clock: clock.Clock{}.Complete()}
 	silent := func(want bool) {
 		t.Helper()
-		if is := !a.since().IsZero(); is != want {
-			t.Errorf("it is silent: %v, want %v", is, want)
+		if at, busy := a.since(); (!at.IsZero() && !busy) != want {
+			t.Errorf("it is silent: %v, want %v", at, want)
 		}
 	}
+	since := func() time.Time { at, _ := a.since(); return at }
 	silent(false)
 	end := a.begin()
 	silent(false)
 	a.running[0] = a.running[0].Add(-silence)
 	silent(true)
-	end(nil)
+	a.begin()(nil)
+	silent(false)
+	if at, busy := a.since(); !busy || !at.Equal(a.running[0]) {
+		t.Errorf("it works since %v (%v), want %v", at, busy, a.running[0])
+	}
+	a.answered = a.answered.Add(-silence)
+	silent(true)
+	if !since().Equal(a.answered) {
+		t.Errorf("it is silent since %v, and answered at %v", since(), a.answered)
+	}
+	a.begin()(nil)
+	end(status.Error(codes.DeadlineExceeded, "")) // it was busy all the time
 	silent(false)
 	for _, test := range []struct {
 		code codes.Code
@@ -48,10 +61,10 @@ func TestSilent(t *testing.T) {
 	}
 	first := time.Now()
 	a.begin()(status.Error(codes.Unavailable, ""))
-	at := a.since()
+	at := since()
 	a.begin()(status.Error(codes.Unavailable, ""))
-	if !a.since().Equal(at) || at.Before(first) {
-		t.Errorf("it is silent since %v, then since %v", at, a.since())
+	if !since().Equal(at) || at.Before(first) {
+		t.Errorf("it is silent since %v, then since %v", at, since())
 	}
 }
 
@@ -204,11 +217,35 @@ func TestDeadlines(t *testing.T) {
 				case <-late:
 					t.Fatalf("%d calls have ended", short)
 				}
-				if short == 4 && r.Silent().IsZero() {
+				if since, busy := r.Silent(); short == 4 && (since.IsZero() || busy) {
 					t.Error("its silence is not noticed")
 				}
 			}
 		})
+	}
+}
+
+// TestBusyHelperAnswers: while a helper works on one study, it answers what changes nothing at
+// once: whether it is there, whether it has a share, and what it accepted. A coordinator asks
+// nothing more of a study that both released, whatever its other studies do.
+func TestBusyHelperAnswers(t *testing.T) {
+	task := taskOf(3, 2)
+	w, h := newWorld(t, task), task.Hash()
+	w.releases(task)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	for _, s := range w.servers {
+		defer must(s.take(ctx, Digest{}))()
+	}
+	must(0, w.servers[0].Probe(ctx, w.servers[1]))
+	must(0, w.servers[0].Confirm(ctx, h, w.servers[1]))
+	if !must(w.servers[0].Advance(ctx, h, w.servers[1])) {
+		t.Error("it is not released any more")
+	}
+	short, stop := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer stop()
+	if err := w.servers[1].End(short, h); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a study is ended beside the work: %v", err)
 	}
 }
 

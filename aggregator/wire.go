@@ -359,8 +359,8 @@ const (
 	pingTime = 10 * time.Second // the least that grpc allows
 	// bringRate is the least rate, in bytes a second, at which a helper stores what was sent.
 	bringRate = 8 << 20
-	// silence is the time after which a call without an answer counts as not answered. A batch of
-	// the largest contributions takes 4 s (docs/aggregators.md).
+	// silence is the time after which a call without an answer counts as not answered, if the
+	// helper has answered no other call either.
 	silence = 5 * time.Second
 )
 
@@ -370,8 +370,9 @@ type asked struct {
 	mu      sync.Mutex // guards the rest
 	next    int
 	running map[int]time.Time
-	// when the first of the calls began that all failed since the last answer; zero: none
-	failed time.Time
+	// when the last answer came, and when the first of the calls began that all failed since; zero:
+	// none
+	answered, failed time.Time
 }
 
 // begin notes a call. end notes how the call ended; an error that the helper itself sent is an
@@ -391,24 +392,38 @@ func (a *asked) begin() (end func(error)) {
 		switch code := status.Code(err); {
 		case code == codes.Canceled: // this server stops
 		case code != codes.Unavailable && code != codes.DeadlineExceeded:
-			a.failed = time.Time{}
+			a.failed, a.answered = time.Time{}, a.clock.Now()
+		case code == codes.DeadlineExceeded && a.answered.After(at): // it was busy
 		case a.failed.IsZero():
-			a.failed = at
+			a.failed = latest(at, a.answered)
 		}
 	}
 }
 
-// since returns when the oldest call began that has no answer; zero if the helper answers.
-func (a *asked) since() (at time.Time) {
+// since returns when the oldest call began that has no answer, zero if none is late. busy reports
+// whether the helper answered other calls meanwhile, so that it is at work and not silent.
+func (a *asked) since() (at time.Time, busy bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	at = a.failed
+	now := a.clock.Now()
+	at, busy = a.failed, a.failed.IsZero() && now.Sub(a.answered) < silence
 	for _, began := range a.running {
-		if a.clock.Now().Sub(began) >= silence && (at.IsZero() || began.Before(at)) {
+		late := now.Sub(began) >= silence
+		if !busy {
+			began = latest(began, a.answered)
+		}
+		if late && (at.IsZero() || began.Before(at)) {
 			at = began
 		}
 	}
-	return at
+	return at, busy
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // watched gives each call a deadline and notes whether the helper answered.
@@ -457,9 +472,10 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 func (r *Remote) Close() error { return r.connection.Close() }
 
 // Silent returns since when the helper has not answered what it was asked, zero if it answers. A
-// helper that is connected and does not answer is silent too. Probe asks it now and then, so that
-// its silence is noticed before a study needs it.
-func (r *Remote) Silent() time.Time { return r.asked.since() }
+// helper that is connected and does not answer is silent too, unless it answered another call
+// meanwhile: then it is busy. Probe asks it now and then, so that its silence is noticed before a
+// study needs it.
+func (r *Remote) Silent() (since time.Time, busy bool) { return r.asked.since() }
 
 // Bring sends a plan and its pool to a helper that lacks them. The errors name no study.
 func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {

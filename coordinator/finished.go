@@ -139,6 +139,9 @@ func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary
 		if reason == "" {
 			reason = c.trouble
 		}
+		if reason == "" && m.Plan.Noise.Shared() && m.State != study.Open {
+			reason = c.sharing.works()
+		}
 	}
 	contributed := len(m.Received)
 	if m.State == study.Open {

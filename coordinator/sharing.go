@@ -36,11 +36,27 @@ type sharing struct {
 func (s *sharing) helped() bool { return s.server != nil }
 
 // silent returns since when the helper has not answered, zero if it answers or there is none.
-func (s *sharing) silent() (since time.Time) {
-	if s.helped() {
-		since = s.helper.Silent()
+func (s *sharing) silent() time.Time {
+	if !s.helped() {
+		return time.Time{}
+	}
+	since, busy := s.helper.Silent()
+	if busy {
+		return time.Time{}
 	}
 	return since
+}
+
+// works says since when a call waits for the helper that is busy, "" if none does.
+func (s *sharing) works() string {
+	if !s.helped() {
+		return ""
+	}
+	since, busy := s.helper.Silent()
+	if !busy || since.IsZero() {
+		return ""
+	}
+	return "waits for the helper, which is at work since " + since.UTC().Format(time.RFC3339)
 }
 
 // waits says for whom studies with two servers wait, "" if for nobody.

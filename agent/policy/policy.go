@@ -379,7 +379,7 @@ func (h Helper) validate(needed bool) error {
 
 // ApartFrom refuses a helper whose key is one of the coordinator's known keys.
 func (h Helper) ApartFrom(coordinator protocol.Keys) error {
-	if h.Named() && coordinator.Hold(h.Signing) {
+	if h.Signing != (protocol.SignerKey{}) && coordinator.Hold(h.Signing) {
 		return errors.New("policy: helper: signing: this is the coordinator's own key: a coordinator that is its own helper sees what this site sends; " + getKeys)
 	}
 	return nil

@@ -520,6 +520,16 @@ var mutants = []mutant{
 		found: "TestOpenedAgain",
 	},
 	{
+		name: "a helper that works counts as silent", room: "aggregator", file: "wire.go",
+		old: "a.failed.IsZero() && now.Sub(a.answered) < silence", new: "false",
+		found: "TestSilent",
+	},
+	{
+		name: "a helper says that it is there only when its work is done", room: "aggregator", file: "helper.go",
+		old: "\tif plan == (study.Hash{}) {", new: "\tif false {",
+		found: "TestBusyHelperAnswers",
+	},
+	{
 		name: "a helper of any code is taken", room: "aggregator/uploading", file: "upload.go", in: "aggregator",
 		old: "\tcase code != p.Code:", new: "\tcase false:",
 		found: "TestCheckAcceptance",
