@@ -285,6 +285,59 @@ func TestShownWhileBehind(t *testing.T) {
 	}
 }
 
+// TestPutBackTwice: a helper that is put back from the same backup again, older than its first
+// reconciliation, is behind again. It is charged for each release that it lacks, once, and asks for
+// the entry of the lost reconciliation; its study under way fails, and nothing is drawn twice.
+//
+// Why that is harmless: the head file knows the number of every transaction and entry, so the helper
+// is behind whatever the backup's age. Reconcile fails all that is not released and takes another
+// sealing key, so no share of before opens, and numbers go on above the head file's. The lost
+// reconciliation held nothing but charges, for releases that the backup lacks too: they are shown
+// and charged again, each by its own line.
+func TestPutBackTwice(t *testing.T) {
+	ctx := t.Context()
+	first, second, open, next := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2), taskOf(6, 2)
+	w := newWorld(t, first, second, open, next)
+	old := w.opened(open.Hash())
+	before := w.copyOf(shares.Helper)
+	w.releases(first)
+	sealings := map[protocol.KeyPin]bool{protocol.SealingPin(w.sealing.Public()): true}
+	putBack := func(lost []privacy.Cost, wantShown int) {
+		t.Helper()
+		want := must(w.servers[1].ledger.Totals(ctx))[privacy.Party].Epsilon(1e-6)
+		w.back(shares.Helper, before, "shares.db", "ledger.db")
+		must(0, w.start(shares.Helper))
+		if err := w.servers[0].Probe(ctx, link{w}); !errors.Is(err, ErrBehind) {
+			t.Fatalf("put back: %v", err)
+		}
+		w.sealing = must(protocol.NewSealingKey())
+		sealings[protocol.SealingPin(w.sealing.Public())] = true
+		w.stop(shares.Helper)
+		must(0, w.start(shares.Helper))
+		must(0, w.servers[1].Reconcile(ctx))
+		unknown, shown, err := w.servers[1].LostEntries(ctx)
+		if err != nil || int(unknown) != len(lost) || len(shown) != wantShown {
+			t.Fatalf("%d entries are unknown, and %d shown: %v", unknown, len(shown), err)
+		}
+		must(0, w.servers[1].ReconcileLedger(ctx, lost, shown))
+		if got := must(w.servers[1].ledger.Totals(ctx))[privacy.Party].Epsilon(1e-6); got < want ||
+			got > 1.001*want {
+			t.Errorf("it is charged ε = %g in all, want %g", got, want)
+		}
+	}
+	putBack(nil, 1)
+	w.releases(second)
+	putBack([]privacy.Cost{must(privacy.ParseCost("party:rho=0.000001"))}, 2)
+	if err := w.servers[0].Confirm(ctx, open.Hash(), link{w}); !errors.Is(err, ErrForgotten) {
+		t.Errorf("a study under way since before both losses: %v, accepted by %s", err,
+			old.Digest())
+	}
+	if len(sealings) != 3 {
+		t.Errorf("%d sealing keys", len(sealings))
+	}
+	w.releases(next)
+}
+
 // TestReplaced: a new helper with new keys takes the place of one that is lost. It is not shown
 // what the earlier one signed. A study that the earlier one accepted is forgotten there and nothing
 // of it is drawn.

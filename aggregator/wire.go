@@ -131,11 +131,18 @@ func asStatus(err error) error {
 	return protocol.Status(err)
 }
 
+// nameOfStudy matches what a helper's text has of the study that the caller names itself.
+var nameOfStudy = regexp.MustCompile(`(?:[a-z]+ )*(?:study|plan) [0-9a-f]{64}: `)
+
 func asError(err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
 		return err
 	}
+	p := s.Proto()
+	p.Message = nameOfStudy.ReplaceAllString(p.Message, "")
+	s = status.FromProto(p)
+	err = s.Err()
 	for _, d := range s.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok && info.Domain == domain {
 			for _, m := range meanings {

@@ -101,6 +101,8 @@ func (c *runningStudy) agree(ctx context.Context) error {
 	c.mu.Unlock()
 	if err = c.bring(ctx); err == nil {
 		err = c.withPlan(ctx, func() error {
+			ctx, stop := context.WithTimeout(ctx, confirmTime)
+			defer stop()
 			_, err := c.sharing.server.OpenStudy(ctx, c.hash, c.sharing.helper)
 			return err
 		})

@@ -48,7 +48,7 @@ func Learn(ctx context.Context, c Config) (Config, error) {
 	if err != nil {
 		return fail(err)
 	}
-	listener, err := net.Listen("tcp", c.Listen)
+	listener, err := c.listen()
 	if err != nil {
 		return fail(err)
 	}

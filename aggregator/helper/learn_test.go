@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,48 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/protocol"
 )
+
+// TestConnections: strangers who connect and say nothing take no more than 64 connections. One that
+// ends makes room for the next.
+func TestConnections(t *testing.T) {
+	l, err := Config{Listen: "127.0.0.1:0"}.listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var calls []net.Conn
+	for range mostConnections + 1 {
+		call, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer call.Close()
+	}
+	for range mostConnections {
+		call, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer call.Close()
+		calls = append(calls, call)
+	}
+	more := make(chan net.Conn)
+	go func() {
+		defer close(more)
+		if call, err := l.Accept(); err == nil {
+			more <- call
+		}
+	}()
+	select {
+	case <-more:
+		t.Error("one connection too many is taken")
+	case <-time.After(50 * time.Millisecond):
+	}
+	calls[0].Close()
+	if call := <-more; call != nil {
+		call.Close()
+	}
+}
 
 // TestLearn: a helper that knows the code of its coordinator's key admits the holder of that key
 // alone, and writes the key into its configuration. The coordinator takes the helper's key by its

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/net/netutil"
+
 	"caucus/aggregation/shares"
 	"caucus/aggregator"
 	"caucus/internal/database"
@@ -69,10 +71,7 @@ func (s *Server) open() error {
 	if s.server.Behind() {
 		c.Log.Error("this helper's files were put back to an older state: it says nothing of any study until caucus ledger reconcile")
 	}
-	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("%w: another program listens there: stop it, or change listen in %s", err, ConfigFile)
-		}
+	if s.listener, err = c.listen(); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, func() error { return ignoreClosed(s.listener.Close()) })
@@ -86,6 +85,21 @@ func (s *Server) open() error {
 		})
 	}
 	return nil
+}
+
+// mostConnections bounds those at a time; the coordinator has one. Strangers hold the others until
+// their handshake fails.
+const mostConnections = 64
+
+func (c Config) listen() (net.Listener, error) {
+	l, err := net.Listen("tcp", c.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: another program listens there: stop it, or change listen in %s", err, ConfigFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return netutil.LimitListener(l, mostConnections), nil
 }
 
 func (s *Server) openFiles() error {

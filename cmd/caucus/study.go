@@ -159,8 +159,7 @@ func (o *operator) cancelStudy() *cobra.Command {
 		func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
 			return c.Cancel(ctx, ref, reason)
 		})
-	cmd.Flags().StringVar(&reason, "reason", "cancelled by an operator",
-		"what the parties are told")
+	cmd.Flags().StringVar(&reason, "reason", "", "what the parties are told, besides that")
 	return cmd
 }
 

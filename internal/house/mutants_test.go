@@ -520,6 +520,11 @@ var mutants = []mutant{
 		found: "TestOpenedAgain",
 	},
 	{
+		name: "strangers hold a helper's connections without number", room: "helper", file: "server.go",
+		old: "return netutil.LimitListener(l, mostConnections), nil", new: "return netutil.LimitListener(l, 9*mostConnections), nil",
+		found: "TestConnections",
+	},
+	{
 		name: "a helper that works counts as silent", room: "aggregator", file: "wire.go",
 		old: "a.failed.IsZero() && now.Sub(a.answered) < silence", new: "false",
 		found: "TestSilent",
