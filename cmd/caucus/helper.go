@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"caucus/aggregator/helper"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/protocol"
 )
 
@@ -64,7 +64,7 @@ func writeCoordinator(w io.Writer, key string) {
 // keyIn returns a key that was typed, or the field of a JSON document of caucus helper keys in a
 // file, with the code of all keys there, "" if there are none.
 func keyIn(text, field string) (key, code string, err error) {
-	b, err := os.ReadFile(text)
+	b, err := input.ReadWhole(text)
 	if err != nil {
 		return text, "", nil // it was typed
 	}

@@ -520,7 +520,12 @@ var mutants = []mutant{
 		found: "TestOpenedAgain",
 	},
 	{
-		name: "strangers hold a helper's connections without number", room: "helper", file: "server.go",
+		name: "a YAML file's keys are compared each with each, however many", room: "internal/yamlfile", file: "document.go",
+		old: "*left -= keys * keys; *left < 0", new: "*left -= keys; *left < 0",
+		found: "TestHostileTexts",
+	},
+	{
+		name: "strangers hold a helper's connections without number", room: "aggregator/helper", file: "server.go",
 		old: "return netutil.LimitListener(l, mostConnections), nil", new: "return netutil.LimitListener(l, 9*mostConnections), nil",
 		found: "TestConnections",
 	},

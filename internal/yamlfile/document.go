@@ -20,7 +20,15 @@ type Document struct {
 	root *yaml.Node
 }
 
-const maxBytes = 1 << 20
+const (
+	maxBytes = 1 << 20
+	// maxText bounds every text; a schema has at most 4 MiB. The parser takes at most some
+	// 500 times as much memory, and stops at a depth of 10,000.
+	maxText = 4 << 20
+	// maxKeys bounds the keys of a mapping, and the root of the sum of squares of all, because the
+	// parser compares each key with each: 4 s.
+	maxKeys = 20_000
+)
 
 // Read parses a file of at most 1 MiB. Errors name the file.
 func Read(path string) (*Document, error) {
@@ -41,6 +49,9 @@ func Read(path string) (*Document, error) {
 // Parse parses a file's text. Errors begin with name, if that is not empty.
 func Parse(name string, text []byte) (*Document, error) {
 	d := &Document{name: name}
+	if len(text) > maxText {
+		return nil, d.at(0, fmt.Errorf("it has %d bytes, longer than any such file, which has at most %d: give the right one", len(text), maxText))
+	}
 	var document, second yaml.Node
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	err := in.Decode(&document)
@@ -54,12 +65,32 @@ func Parse(name string, text []byte) (*Document, error) {
 	if isNull(d.root) {
 		return nil, d.at(0, errors.New("it is empty"))
 	}
+	left := maxKeys * maxKeys
+	if err := d.countKeys(d.root, &left); err != nil {
+		return nil, err
+	}
 	if err := in.Decode(&second); err == nil {
 		return nil, d.at(second.Line, errors.New("there is more than one YAML document: keep the first"))
 	} else if !errors.Is(err, io.EOF) {
 		return nil, d.syntax(err)
 	}
 	return d, nil
+}
+
+// countKeys takes the squares of the numbers of keys below a node from left, and fails below 0.
+func (d *Document) countKeys(n *yaml.Node, left *int) error {
+	if n.Kind == yaml.MappingNode {
+		keys := len(n.Content) / 2
+		if *left -= keys * keys; *left < 0 {
+			return d.at(n.Line, fmt.Errorf("%d keys in one place: with those before they are too many, at most %d are read", keys, maxKeys))
+		}
+	}
+	for _, below := range n.Content {
+		if err := d.countKeys(below, left); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Decode reads the document into the value that v points to; absent keys leave it unchanged. After

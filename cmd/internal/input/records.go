@@ -180,7 +180,10 @@ func OpenRecords(file *os.File, m mapping.Mapping, open Opener) (*RecordFile, er
 	case err != nil:
 	case file == os.Stdin || !info.Mode().IsRegular() && !info.IsDir():
 		var all []byte
-		all, err = io.ReadAll(file)
+		all, err = io.ReadAll(io.LimitReader(file, mostWhole+1))
+		if len(all) > mostWhole {
+			err = tooLong(file.Name())
+		}
 		f.in, f.size = bytes.NewReader(all), int64(len(all))
 	default:
 		f.size = info.Size()

@@ -18,9 +18,13 @@ const mostWhole = 512 << 20
 // ReadWhole reads a file that people pass on, and refuses one that is too large to be one.
 func ReadWhole(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && info.Size() > mostWhole {
-		return nil, fmt.Errorf("%s has %d MB, and a release has at most %d: it is another file", name, info.Size()>>20, mostWhole>>20)
+		return nil, tooLong(name)
 	}
 	return os.ReadFile(name)
+}
+
+func tooLong(name string) error {
+	return fmt.Errorf("%s has more than %d MB, the most that is read at once: it is another file", name, mostWhole>>20)
 }
 
 // ReadSigned reads a release file with its signature, and checks neither.
@@ -40,7 +44,7 @@ func ReadSigned(name string) (protocol.SignedRelease, error) {
 // plan's pool.
 func PoolUnder(c *console.Console, how *Reading, file string, format dataset.Format,
 	p study.Plan) (*auxdata.Pool, error) {
-	b, err := os.ReadFile(file)
+	b, err := ReadWhole(file)
 	if err != nil {
 		return nil, err
 	}
