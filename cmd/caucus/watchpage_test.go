@@ -230,8 +230,13 @@ func TestAgentPage(t *testing.T) {
 		"hospital-a", "hospital-b")
 	n.run(a)
 	n.run(b)
-	link, err := webpage.NewLink(a.State, a.Page, time.Now())
-	n.check(err)
+	var link string
+	if !until(func() bool { // it serves the page
+		link, err = webpage.NewLink(a.State, a.Page, time.Now())
+		return err == nil
+	}) {
+		t.Fatal(err)
+	}
 	text := func() string {
 		all, err := chromedp.Run(browser,
 			chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))

@@ -520,6 +520,11 @@ var mutants = []mutant{
 		found: "TestOpenedAgain",
 	},
 	{
+		name: "a link opens the page of any run", room: "internal/webpage", file: "link.go",
+		old: "append(bytes.Clone(run), token...)", new: "append(bytes.Clone(run[:0]), token...)",
+		found: "TestLinksOfAnotherRun",
+	},
+	{
 		name: "a YAML file's keys are compared each with each, however many", room: "internal/yamlfile", file: "document.go",
 		old: "*left -= keys * keys; *left < 0", new: "*left -= keys; *left < 0",
 		found: "TestHostileTexts",

@@ -5,7 +5,8 @@
 //
 //   - A page opens with a link that works once, for a short time. [NewLink] makes it in the
 //     daemon's folder. Whoever can write there can act for the daemon anyway, so a page gives
-//     nobody a new right.
+//     nobody a new right. A link is for one run of the daemon: whoever listens at its address while
+//     the daemon is down learns links that open nothing.
 //   - A session needs two halves: a path that nobody can guess, and a cookie for this path alone.
 //     Programs at other ports of this machine, to which a browser would send a cookie of the whole
 //     host, get neither. An address seen over a shoulder opens nothing.

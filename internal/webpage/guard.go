@@ -29,6 +29,8 @@ type Guard struct {
 	// Log records when somebody opens or leaves the page, without an address.
 	Log *slog.Logger
 
+	run []byte // see runFile
+
 	mu       sync.Mutex // guards sessions, and the use of a link
 	sessions []session  // oldest first
 }
@@ -56,9 +58,13 @@ func Base(r *http.Request) string {
 
 // Protect serves pages below a session's path to those who opened a link. Everybody else gets a
 // hint about links. The pages see paths without the session's prefix. POSTs are accepted from the
-// page's own forms only.
+// page's own forms only. Call it once, when the daemon that holds the folder starts.
 func (g *Guard) Protect(pages http.Handler) http.Handler {
 	g.Clock = g.Clock.Complete()
+	g.run = []byte(secret())
+	if err := writeOwn(g.Dir, runFile, string(g.run)); err != nil {
+		g.Log.Error("no link will open the page", "error", err)
+	}
 	return Loopback(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
 		head.Set("Content-Security-Policy", policy)
@@ -127,7 +133,7 @@ func byPerson(r *http.Request) bool {
 
 func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
-	err := useLink(g.Dir, r.URL.Query().Get("link"), g.Clock.Now())
+	err := useLink(g.Dir, g.run, r.URL.Query().Get("link"), g.Clock.Now())
 	var s session
 	if err == nil {
 		s = session{path: sessionPath + secret(), key: secret(), ends: g.Clock.Elapsed() + g.Lasts}
@@ -250,7 +256,7 @@ func listen(address string) (net.Listener, error) {
 	if path, is := Socket(address); is {
 		return listenSocket(path)
 	}
-	return net.Listen("tcp", address)
+	return net.Listen("tcp", bound(address))
 }
 
 // Server returns a server with short timeouts.

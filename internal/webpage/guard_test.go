@@ -32,6 +32,12 @@ const doorAt = "127.0.0.1:9443"
 
 func newDoor(t *testing.T) *door {
 	d := &door{t: t, dir: t.TempDir()}
+	d.begin()
+	return d
+}
+
+// begin starts the daemon, also again.
+func (d *door) begin() {
 	g := &Guard{
 		Dir: d.dir, Command: "make a link", Lasts: time.Hour, Log: slog.New(slog.NewTextHandler(&d.log, nil)),
 		Clock: clock.Clock{Now: func() time.Time { return time.Unix(1e9, 0).Add(d.ahead) }, Elapsed: func() time.Duration { return d.ahead }},
@@ -45,7 +51,6 @@ func newDoor(t *testing.T) *door {
 		fmt.Fprint(w, "done")
 	})
 	d.serve = g.Protect(mux)
-	return d
 }
 
 // ask sends one request as a browser with our page would; change modifies it.
@@ -116,6 +121,29 @@ func TestLinksWaitForAPerson(t *testing.T) {
 	})
 	if reply.StatusCode != http.StatusSeeOther {
 		t.Errorf("its person cannot open it after that: %d", reply.StatusCode)
+	}
+}
+
+// TestLinksOfAnotherRun: a link opens the page of the run of the daemon in which it was made, and of
+// none after that, so that nobody gets in who listened at the address in between. Without a run
+// there is no link. A link names one address, where the daemon listens.
+func TestLinksOfAnotherRun(t *testing.T) {
+	d := newDoor(t)
+	link := d.link()
+	d.begin()
+	if _, cookies, code := d.enter(link); code != http.StatusForbidden || len(cookies) > 0 {
+		t.Errorf("a link of the run before opens: %d", code)
+	}
+	if _, _, code := d.enter(d.link()); code != http.StatusSeeOther {
+		t.Errorf("a link of this run does not open: %d", code)
+	}
+	if _, err := NewLink(t.TempDir(), doorAt, time.Now()); err == nil ||
+		!strings.Contains(err.Error(), "start the daemon first") {
+		t.Errorf("a link without a run: %v", err)
+	}
+	if link, err := NewLink(d.dir, "localhost:9443", time.Now()); err != nil ||
+		!strings.HasPrefix(link, "http://127.0.0.1:9443/") {
+		t.Errorf("a link to localhost: %s, %v", link, err)
 	}
 }
 

@@ -107,6 +107,9 @@ func TestSocket(t *testing.T) {
 	if err := CheckAddress("unix:" + deep + "x/y"); err == nil {
 		t.Error("a folder is taken in which no socket could be made")
 	}
+	if err := writeOwn(dir, runFile, "now"); err != nil {
+		t.Fatal(err)
+	}
 	link, err := NewLink(dir, address, time.Now())
 	if err != nil || !strings.HasPrefix(link, "http://"+CarriedTo+"/open?link=") {
 		t.Errorf("link %s, %v", link, err)
