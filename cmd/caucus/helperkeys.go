@@ -77,10 +77,10 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 				return err
 			}
 			return c.Print(r, func(w io.Writer) {
-				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\n        code %s: the helper's operator reads the same\nhead    %s (leave it out of backups)\n",
+				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\n        code %s: the helper's operator types it, or reads the same\nhead    %s (leave it out of backups)\n",
 					r.Key, r.Code, r.Head)
 				if r.Helper == nil {
-					fmt.Fprintln(w, "helper  none yet: give --address and --key (its operator gets the key from caucus helper init)")
+					fmt.Fprintln(w, "helper  none yet: give --address and --key (its operator reads the code of its keys to you)")
 					return
 				}
 				fmt.Fprintf(w, "helper  %s, which signs with %s\n", r.Helper.Address, r.Helper.Key)
