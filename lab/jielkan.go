@@ -18,6 +18,7 @@ import (
 	"caucus/learners"
 	"caucus/study"
 	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 // jiElkanExperiment is the comparison of Ji & Elkan 2013: queries and classifiers
@@ -278,7 +279,7 @@ func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw i
 			if err != nil {
 				return err
 			}
-			weights, err := reweigh.WeightsOf(*s.Release)
+			weights, err := weighed.WeightsOf(*s.Release)
 			if err != nil {
 				return err
 			}

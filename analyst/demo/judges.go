@@ -13,7 +13,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 	"caucus/study/ratio/estimated"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 // This file has a function for each kind that measures its releases, except that Options.cases
@@ -64,7 +64,7 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data dealt) (Measure, err
 			raw += 1 / float64(len(holds))
 		}
 	}
-	answer, err := reweigh.Answer(r, pool, b)
+	answer, err := weighed.Answer(r, pool, b)
 	if err != nil {
 		return Measure{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"caucus/dataset"
 	"caucus/internal/testlevel"
 	"caucus/study"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 // TestQueryCoverage asks 19 queries of releases of adult in which groups are mostly private, and
@@ -115,7 +115,7 @@ func TestQueryCoverage(t *testing.T) {
 							for _, v := range of(h, d.private) {
 								truth += v / float64(len(d.private))
 							}
-							a, err := reweigh.Answer(run.Release, task.Pool(), of(h, d.pool))
+							a, err := weighed.Answer(run.Release, task.Pool(), of(h, d.pool))
 							if err != nil {
 								t.Fatal(err)
 							}

@@ -12,7 +12,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 // Reweigh divides records into private records and a public pool with other shares of a group, runs
@@ -231,7 +231,7 @@ func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
 	if err != nil {
 		return fail(err)
 	}
-	w, err := reweigh.WeightsOf(run.Release)
+	w, err := weighed.WeightsOf(run.Release)
 	if err != nil {
 		return fail(err)
 	}
@@ -252,7 +252,7 @@ func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
 	for i, row := range d.pool {
 		b[i] = s.Query[row]
 	}
-	answer, err := reweigh.Answer(run.Release, out.Pool, b)
+	answer, err := weighed.Answer(run.Release, out.Pool, b)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
 	}
 	out.Unperturbed = math.NaN()
 	if run.Unperturbed.Body != nil {
-		var w reweigh.Weights
+		var w weighed.Weights
 		if err := run.Unperturbed.DecodeBody(&w); err != nil {
 			return err
 		}

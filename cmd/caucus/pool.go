@@ -14,7 +14,7 @@ import (
 	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 func newPool(c *console.Console) *cobra.Command {
@@ -43,8 +43,8 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	if p.Simulated && !simulation {
 		return nil, fmt.Errorf("%s is simulated: it protects nobody, so its weights cost more than it says: give the release of a study between daemons", release)
 	}
-	source, err := reweigh.PoolSource(r, pool)
-	if errors.Is(err, reweigh.ErrOtherWeights) {
+	source, err := weighed.PoolSource(r, pool)
+	if errors.Is(err, weighed.ErrOtherWeights) {
 		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus release export --to pool makes from the release", release)
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ informative means; see caucus simulate classify --pool.`,
 				if err != nil {
 					return err
 				}
-				if margins, err = reweigh.MarginsOf(r); err != nil {
+				if margins, err = weighed.MarginsOf(r); err != nil {
 					return err
 				}
 				s, doc.From = p.Schema, "the margins of "+release

@@ -12,7 +12,7 @@ import (
 	"caucus/auxdata"
 	"caucus/cmd/internal/console"
 	"caucus/study/classifier"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 // exportedModel is the JSON document of "caucus release export" for a classifier.
@@ -170,7 +170,7 @@ func (x *exporting) weighted(release string) error {
 	}); err != nil {
 		return err
 	}
-	source, err := reweigh.SourceOf(q.document)
+	source, err := weighed.SourceOf(q.document)
 	if err != nil {
 		return err
 	}

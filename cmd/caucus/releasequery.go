@@ -13,7 +13,7 @@ import (
 	"caucus/dataset"
 	"caucus/internal/textpage"
 	"caucus/study"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 // queryAnswer is the JSON document of "caucus release query".
@@ -78,7 +78,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 					b[i] = 1
 				}
 			}
-			a, err := reweigh.Answer(q.document, q.weighed.Pool, b)
+			a, err := weighed.Answer(q.document, q.weighed.Pool, b)
 			if err != nil {
 				return err
 			}
@@ -134,7 +134,7 @@ type weighing struct {
 	table    *dataset.Table
 	document study.Release
 	plan     study.Plan
-	weighed  reweigh.Weighed
+	weighed  weighed.Weighed
 }
 
 // load reads the files and checks that the release belongs to this pool.
@@ -149,13 +149,13 @@ func (q *weighing) load(c *console.Console) error {
 	if q.table, err = q.how.Table(c, q.pool, q.plan.Schema, format); err != nil {
 		return err
 	}
-	if _, err := reweigh.WeightsOf(q.document); err != nil {
+	if _, err := weighed.WeightsOf(q.document); err != nil {
 		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", q.release)
 	}
 	if q.table.Has(auxdata.WeightColumn) {
 		return console.Usagef("%s has weights of its own: give the pool without weights", q.pool)
 	}
-	if q.weighed, err = reweigh.Weigh(q.document, q.table); err != nil {
+	if q.weighed, err = weighed.Weigh(q.document, q.table); err != nil {
 		return fmt.Errorf("weigh %s by %s: %w", q.pool, q.release, err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"caucus/auxdata"
 	"caucus/cmd/internal/console"
 	"caucus/dataset"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
@@ -122,7 +122,7 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 	if err != nil {
 		return err
 	}
-	weights, err := reweigh.WeightsOf(*summary.Release)
+	weights, err := weighed.WeightsOf(*summary.Release)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"caucus/study"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 // shownResiduals is the most residuals in the text; the JSON document has all.
@@ -13,7 +13,7 @@ const shownResiduals = 3
 
 // printWeights says how far the weights of a reweigh release can be trusted.
 func printWeights(w io.Writer, r study.Release) {
-	out, err := reweigh.WeightsOf(r)
+	out, err := weighed.WeightsOf(r)
 	if err != nil { // a release of another kind
 		return
 	}

@@ -67,8 +67,9 @@ var rooms = map[string][]string{
 	"study/labels":              {"study", "study/bodies", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
 	"study/ratio/estimated":     {"aggregation", "aggregation/embedding", "aggregation/ratio", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/ratio"},
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "auxdata", "dataset", "privacy", "aggregation/embedding"},
+	"study/reweigh/weighed":     {"aggregation", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/reweigh"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
-	"study/kinds/results":       {"auxdata", "study", "study/evaluate", "study/kinds", "study/reweigh", "study/describe/described", "study/ratio/estimated", "study/labels/learned", "study/classify/trained"},
+	"study/kinds/results":       {"auxdata", "study", "study/evaluate", "study/kinds", "study/describe/described", "study/ratio/estimated", "study/labels/learned", "study/classify/trained", "study/reweigh/weighed"},
 	"study/kinds/planning":      {"auxdata", "dataset", "study", "study/kinds", "study/kinds/results"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"analyst/export":            {"study", "study/classifier", "dataset", "study/kinds/results"},
@@ -78,7 +79,7 @@ var rooms = map[string][]string{
 	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy", "study/kinds/results"},
 	"study/stated":              {"study"},
 	"analyst/forecast":          {"study", "study/classifier", "study/classify", "study/stated", "analyst/simulate", "auxdata", "dataset", "learners", "study/classifier/fitted", "study/classify/trained"},
-	"analyst/simulate":          {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned", "study/kinds/planning"},
+	"analyst/simulate":          {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned", "study/kinds/planning", "study/reweigh/weighed"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
 	"aggregator/uploading":      {"aggregation/shares", "protocol", "study", "study/bodies"},
@@ -97,7 +98,7 @@ var rooms = map[string][]string{
 	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "aggregator/uploading", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "auxdata", "privacy", "study/kinds/results", "coordinator/cluster"},
 	"aggregator/helper":         {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"analyst/report":            {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify/evidence", "study/kinds/results"},
-	"analyst/demo":              {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "aggregator/helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "analyst/report", "study", "study/classifier", "study/evaluate", "analyst/forecast", "study/kinds", "study/reweigh", "analyst/simulate", "study/kinds/results", "study/describe/described", "study/ratio/estimated", "study/kinds/planning"},
+	"analyst/demo":              {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "aggregator/helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "analyst/report", "study", "study/classifier", "study/evaluate", "analyst/forecast", "study/kinds", "analyst/simulate", "study/kinds/results", "study/describe/described", "study/ratio/estimated", "study/kinds/planning", "study/reweigh/weighed"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
 	"lab":                       nil, // a module of its own
@@ -227,6 +228,7 @@ var beyondSites = []string{
 	"study/labels/learned",
 	"study/life",
 	"study/ratio/estimated",
+	"study/reweigh/weighed",
 	"study/verify",
 }
 

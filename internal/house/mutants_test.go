@@ -651,7 +651,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/conformance",
-		old: "keyed.AtMost(in, w.plan.Unit, most)", new: "keyed.AtMost(in, w.plan.Unit, 1000*most)",
+		old: "keyed.AtMost(in, w.Plan.Unit, most)", new: "keyed.AtMost(in, w.Plan.Unit, 1000*most)",
 		found: "TestWholeParty",
 	},
 	{
@@ -1231,7 +1231,7 @@ var mutants = []mutant{
 	{
 		name: "rounding coefficients to the lattice is free", room: "study/reweigh",
 		file: "reweigh.go", in: "study/conformance",
-		old: "w.ratio.Sensitivity()/w.lattice() + d)", new: "w.ratio.Sensitivity()/w.lattice())",
+		old: "w.Ratio.Sensitivity()/w.Lattice() + d)", new: "w.Ratio.Sensitivity()/w.Lattice())",
 		found: "TestRoundingIsCounted",
 	},
 	{

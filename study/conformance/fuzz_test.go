@@ -17,7 +17,7 @@ import (
 	"caucus/study/describe/described"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 	"caucus/study/verify"
 )
 
@@ -208,10 +208,10 @@ func FuzzRelease(f *testing.F) {
 			return
 		}
 		_, _, _ = classifier.Predict(r, records)
-		_, _ = reweigh.MarginsOf(r)
-		_, _ = reweigh.SourceOf(r)
+		_, _ = weighed.MarginsOf(r)
+		_, _ = weighed.SourceOf(r)
 		_ = verify.Claims(r, c.pool)
 		_, _ = results.Report(r)
-		_, _ = reweigh.Answer(r, c.pool, make([]float64, c.pool.Rows()))
+		_, _ = weighed.Answer(r, c.pool, make([]float64, c.pool.Rows()))
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 	"caucus/study/ratio/estimated"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 	"caucus/study/verify"
 )
 
@@ -156,11 +156,11 @@ func TestDamagedBodies(t *testing.T) {
 			use("report", func() { _, _ = results.Report(d) })
 			use("predict", func() { _, _, _ = classifier.Predict(d, records) })
 			use("answer", func() {
-				_, _ = reweigh.Answer(d, c.pool, make([]float64, c.pool.Rows()))
+				_, _ = weighed.Answer(d, c.pool, make([]float64, c.pool.Rows()))
 			})
-			use("margins", func() { _, _ = reweigh.MarginsOf(d) })
-			use("weigh", func() { _, _ = reweigh.Weigh(d, table) })
-			use("source", func() { _, _ = reweigh.PoolSource(d, table) })
+			use("margins", func() { _, _ = weighed.MarginsOf(d) })
+			use("weigh", func() { _, _ = weighed.Weigh(d, table) })
+			use("source", func() { _, _ = weighed.PoolSource(d, table) })
 			use("ratio", func() {
 				e, err := estimated.Estimate(d, records)
 				if err != nil {

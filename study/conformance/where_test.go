@@ -23,6 +23,7 @@ import (
 	"caucus/study/kinds/results"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 func TestWhereRefusals(t *testing.T) {
@@ -342,12 +343,12 @@ func TestWhereWeighs(t *testing.T) {
 			}
 		}
 		release := conformance.RealRelease(t, p, pool, conformance.Deal(records, 3))
-		w := conformance.BodyOf[reweigh.Weights](t, release.Result)
+		w := conformance.BodyOf[weighed.Weights](t, release.Result)
 		if w.Records != int64(records.Len()) || w.Inside == nil ||
 			math.Abs(*w.Inside-inside) > 60*w.NoiseSD*float64(w.Records) {
 			t.Fatalf("%s: %d records, about %v of them, want %d and about %.0f", name, w.Records, *w.Inside, records.Len(), inside)
 		}
-		a, err := reweigh.Answer(release, pool, b)
+		a, err := weighed.Answer(release, pool, b)
 		if err != nil {
 			t.Fatal(name, err)
 		}

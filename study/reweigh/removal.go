@@ -17,7 +17,7 @@ import (
 //     aggregation.FeatureDesign.GoneBound bounds that, and never exceeds the replacement bound.
 //   - Nothing is proved for logistic, because no part of its contribution belongs to one record.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
-	d, err := designOf(p)
+	d, err := DesignOf(p)
 	switch {
 	case err != nil || p.Mechanism != "entropy":
 		return study.Unproved("it is not proved for the coefficients that mechanism %s releases", p.Mechanism)

@@ -32,13 +32,13 @@ type Terms struct {
 }
 
 const (
-	// keepWeights is the default of Terms.Keep. With fewer than 1 effective row in 50, public and
+	// KeepWeights is the default of Terms.Keep. With fewer than 1 effective row in 50, public and
 	// private population differ too much for useful weights.
-	keepWeights = 0.02
+	KeepWeights = 0.02
 	// logisticLambda is the default ridge of mechanism logistic, from Ji & Elkan's experiments.
 	logisticLambda = 0.1
-	// fewRows is the effective sample size below which answers may have a standard error above .05.
-	fewRows = 100
+	// FewRows is the effective sample size below which answers may have a standard error above .05.
+	FewRows = 100
 )
 
 var mechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-paper": true}
@@ -86,7 +86,7 @@ func (Kind) Check(p study.Plan) error {
 			return err
 		}
 	}
-	_, err := designOf(p)
+	_, err := DesignOf(p)
 	return err
 }
 
@@ -105,9 +105,9 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
-// designOf makes the design of a plan's sums: of encoded features or, if it projects them, mapped
+// DesignOf makes the design of a plan's sums: of encoded features or, if it projects them, mapped
 // ones.
-func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
+func DesignOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	t := study.TermsOf[Terms](p)
 	if p.Map.Kind != dataset.IdentityMap {
 		if len(t.Pairs) > 0 || t.Bins > 0 {
@@ -126,7 +126,7 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	return d, nil
 }
 
-// statistic is the vector of integers that a reweigh plan adds up over sites. For entropy, these
+// Statistic is the vector of integers that a reweigh plan adds up over sites. For entropy, these
 // are sums of features and, under a condition, the number of records that meet it. For logistic,
 // they are n·β, where n is the site's number of records and β the coefficients of its density-ratio
 // model.
@@ -144,110 +144,113 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //   - The caller guarantees that records are encoded by the plan's schema, which clamps them, and
 //     that one party is behind a site. A site adds at most the per-party number of records (Local),
 //     and a larger weight is refused (Weights).
-type statistic struct {
-	plan   study.Plan
+type Statistic struct {
+	Plan   study.Plan
 	terms  Terms
-	pool   *auxdata.Pool
-	design *aggregation.FeatureDesign
-	// rows holds the pool's rows in the design's form.
-	rows *mat.Dense
-	// ratio is the model of logistic and logistic-paper.
-	ratio *aggregation.DensityRatio
+	Pool   *auxdata.Pool
+	Design *aggregation.FeatureDesign
+	// Rows holds the pool's rows in the design's form.
+	Rows *mat.Dense
+	// Ratio is the model of logistic and logistic-paper.
+	Ratio *aggregation.DensityRatio
 }
 
-func newStatistic(p study.Plan, pool *auxdata.Pool) (*statistic, error) {
+// NewStatistic makes the statistic of a plan that Kind.Check passes. It refuses a pool with weights.
+func NewStatistic(p study.Plan, pool *auxdata.Pool) (*Statistic, error) {
 	if pool.Weight != nil {
 		return nil, study.PlanError("pool", "it has weights already: reweigh the pool they were attached to")
 	}
-	d, err := designOf(p)
+	d, err := DesignOf(p)
 	if err != nil {
 		return nil, err
 	}
-	w := &statistic{plan: p, terms: study.TermsOf[Terms](p), pool: pool, design: d,
-		rows: pool.Encoded}
+	w := &Statistic{Plan: p, terms: study.TermsOf[Terms](p), Pool: pool, Design: d,
+		Rows: pool.Encoded}
 	if p.Map.Kind != dataset.IdentityMap {
-		w.rows = pool.X
+		w.Rows = pool.X
 	}
 	if p.Mechanism != "entropy" {
-		w.ratio = &aggregation.DensityRatio{Design: d, Lambda: w.lambda(), Pool: w.rows}
+		w.Ratio = &aggregation.DensityRatio{Design: d, Lambda: w.Lambda(), Pool: w.Rows}
 	}
 	return w, nil
 }
 
-func (w *statistic) lambda() float64 {
-	if w.plan.Lambda == 0 && w.plan.Mechanism != "entropy" {
+// Lambda returns the ridge that the plan names, or mechanism logistic's default; 0 if readers choose.
+func (w *Statistic) Lambda() float64 {
+	if w.Plan.Lambda == 0 && w.Plan.Mechanism != "entropy" {
 		return logisticLambda
 	}
-	return w.plan.Lambda
+	return w.Plan.Lambda
 }
 
-func (w *statistic) Cells() int {
-	if w.ratio != nil {
-		return w.ratio.Dim()
+func (w *Statistic) Cells() int {
+	if w.Ratio != nil {
+		return w.Ratio.Dim()
 	}
-	if w.counted() {
-		return w.design.Cells() + 1
+	if w.Counted() {
+		return w.Design.Cells() + 1
 	}
-	return w.design.Cells()
+	return w.Design.Cells()
 }
 
-func (w *statistic) counted() bool { return w.plan.Where != "" }
+// Counted reports whether the last number counts the records that meet the plan's condition.
+func (w *Statistic) Counted() bool { return w.Plan.Where != "" }
 
-func (w *statistic) ReleasedCells() int { return w.Cells() }
+func (w *Statistic) ReleasedCells() int { return w.Cells() }
 
 // Weights bound a site's number of records so that the total cannot overflow, and by the plan's
 // per-party number, on which the guarantee for a whole party relies.
-func (w *statistic) Weights() (least, most int64) {
-	most = 1 << 40 / w.plan.MostParties()
+func (w *Statistic) Weights() (least, most int64) {
+	most = 1 << 40 / w.Plan.MostParties()
 	if k := w.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}
 	return 0, most
 }
 
-// lattice returns the spacing of logistic's public lattice for n·β: the power of two nearest to the
+// Lattice returns the spacing of logistic's public lattice for n·β: the power of two nearest to the
 // sensitivity over 2²⁰. The spacing does not depend on n, so vectors of different sites can be
 // added.
-func (w *statistic) lattice() float64 {
-	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
+func (w *Statistic) Lattice() float64 {
+	return math.Exp2(math.Round(math.Log2(w.Ratio.Sensitivity())) - 20)
 }
 
 // maxCoefficient bounds each |n·β| on the lattice, so that the sum over all sites cannot overflow.
 // Honest fits are far below. Larger numbers are clamped, which moves no two vectors apart, so the
 // bound on neighbours holds.
-func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostParties() }
+func (w *Statistic) maxCoefficient() int64 { return 1 << 59 / w.Plan.MostParties() }
 
 // Additive is false for logistic, whose fit reads all records at once.
-func (w *statistic) Additive(records int64) bool {
+func (w *Statistic) Additive(records int64) bool {
 	_, most := w.Weights()
-	return w.ratio == nil && records <= most
+	return w.Ratio == nil && records <= most
 }
 
-func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
+func (w *Statistic) Local(in study.Inputs) ([]int64, int64) {
 	_, most := w.Weights()
-	records := keyed.AtMost(in, w.plan.Unit, most)
+	records := keyed.AtMost(in, w.Plan.Unit, most)
 	n := int64(records.Len())
 	if n == 0 {
 		return make([]int64, w.Cells()), 0
 	}
-	if w.counted() {
-		return w.design.CountedSums(w.entries(about(records))), n
+	if w.Counted() {
+		return w.Design.CountedSums(w.entries(about(records))), n
 	}
 	x := w.entries(records)
-	if w.ratio == nil {
-		return w.design.Sums(x), n
+	if w.Ratio == nil {
+		return w.Design.Sums(x), n
 	}
 	z := make([]int64, w.Cells())
-	gamma, farthest := w.lattice(), float64(w.maxCoefficient())
-	for j, v := range w.ratio.Fit(x) {
+	gamma, farthest := w.Lattice(), float64(w.maxCoefficient())
+	for j, v := range w.Ratio.Fit(x) {
 		z[j] = int64(math.Round(math.Max(-farthest, math.Min(v/gamma, farthest))))
 	}
 	return z, n
 }
 
-func (w *statistic) entries(records *dataset.Records) *mat.Dense {
-	if w.plan.Map.Kind != dataset.IdentityMap {
-		return w.plan.Mapped(records)
+func (w *Statistic) entries(records *dataset.Records) *mat.Dense {
+	if w.Plan.Map.Kind != dataset.IdentityMap {
+		return w.Plan.Mapped(records)
 	}
 	return records.X
 }
@@ -262,27 +265,27 @@ func about(records *dataset.Records) *dataset.Records {
 	return records.Select(rows)
 }
 
-func (w *statistic) AppendClear(vector []int64, records int64) ([]byte, error) {
+func (w *Statistic) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
 
-func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
+func (w *Statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	v, records, err := bodies.ParseSums("feature sums", body, w)
 	if err != nil {
 		return nil, 0, err
 	}
 	of := records
-	if w.counted() {
+	if w.Counted() {
 		var ok bool
-		if of, ok = w.design.Counted(v[w.design.Cells()], records); !ok {
+		if of, ok = w.Design.Counted(v[w.Design.Cells()], records); !ok {
 			return nil, 0, fmt.Errorf("read feature sums: how many records the study is about is no number of %d records", records)
 		}
 	}
 	for j, x := range v {
-		if w.ratio == nil && j < w.design.Cells() && !w.design.InRange(x, of) {
+		if w.Ratio == nil && j < w.Design.Cells() && !w.Design.InRange(x, of) {
 			return nil, 0, fmt.Errorf("read feature sums: sum %d is larger than its records allow", j)
 		}
-		if most := w.maxCoefficient(); w.ratio != nil && (x > most || x < -most) {
+		if most := w.maxCoefficient(); w.Ratio != nil && (x > most || x < -most) {
 			return nil, 0, fmt.Errorf("read coefficients: number %d is out of range", j)
 		}
 	}
@@ -290,7 +293,7 @@ func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 }
 
 // Form is for entropy only, because Check refuses secret shares for logistic.
-func (w *statistic) Form(records int64) shares.Form {
+func (w *Statistic) Form(records int64) shares.Form {
 	return shares.Integers(w.Cells(), aggregation.FeatureMost(max(records, 1)))
 }
 
@@ -303,39 +306,39 @@ func (w *statistic) Form(records int64) shares.Form {
 //     that in L1.
 //   - logistic-paper has noise η of density ∝ exp(−(λε/√d)‖η‖) on n·β, because the paper has
 //     exp(−(nλε/√d)‖η‖) on β.
-func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
-	t := study.ReleaseTerms{Output: w.plan.Mechanism,
-		Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: w.terms.PerParty}}
+func (w *Statistic) Terms(int64) (study.ReleaseTerms, error) {
+	t := study.ReleaseTerms{Output: w.Plan.Mechanism,
+		Bound: privacy.Bound{Unit: w.Plan.Unit, PerParty: w.terms.PerParty}}
 	var err error
 	d := math.Sqrt(float64(w.Cells()))
-	switch w.plan.Mechanism {
+	switch w.Plan.Mechanism {
 	case "logistic-paper":
-		t.Bound = privacy.Bound{Unit: w.plan.Unit}
-		t.Mechanism = privacy.SphereLaplace{Rate: w.lambda() * w.plan.Epsilon / d * w.lattice()}
+		t.Bound = privacy.Bound{Unit: w.Plan.Unit}
+		t.Mechanism = privacy.SphereLaplace{Rate: w.Lambda() * w.Plan.Epsilon / d * w.Lattice()}
 		return t, nil
 	case "logistic":
-		moves := (w.ratio.Sensitivity()/w.lattice() + d) * (1 + 1e-9)
+		moves := (w.Ratio.Sensitivity()/w.Lattice() + d) * (1 + 1e-9)
 		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)), study.Squared(int64(math.Ceil(moves)))
 	default:
-		t.Bound.L1, t.Bound.L2sq = w.design.L1, w.design.L2sq
-		if w.counted() {
-			t.Bound.L1, t.Bound.L2sq = w.design.CountedBound()
+		t.Bound.L1, t.Bound.L2sq = w.Design.L1, w.Design.L2sq
+		if w.Counted() {
+			t.Bound.L1, t.Bound.L2sq = w.Design.CountedBound()
 		}
 	}
-	t.Mechanism, err = w.plan.Calibrate(t.Bound, w.Cells())
+	t.Mechanism, err = w.Plan.Calibrate(t.Bound, w.Cells())
 	return t, err
 }
 
-func (w *statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
+func (w *Statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
 	error) {
-	if w.plan.Mechanism != "logistic-paper" {
+	if w.Plan.Mechanism != "logistic-paper" {
 		return privacy.NewSensitive(vector, t.Bound)
 	}
 	reals := make([]float64, len(vector))
 	for j, v := range vector {
 		reals[j] = float64(v)
 	}
-	return privacy.NewLiteral(reals, w.plan.Unit), nil
+	return privacy.NewLiteral(reals, w.Plan.Unit), nil
 }
 
 // Words say that sums over records leave, or a model that tells records from the pool's.
@@ -359,19 +362,20 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-type task struct{ bodies.Task }
+// Task is a reweigh plan with its pool, which package weighed finishes.
+type Task struct{ bodies.Task }
 
 // New designs the sums from schema and terms, and computes the same features of the pool's rows,
 // which the fit will tilt.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
-	w, err := newStatistic(p, pool)
-	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w,
+	w, err := NewStatistic(p, pool)
+	return Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w,
 		Fresh: 0x77656967687473}}, err
 }
 
 // Charges returns the charges of bodies.Task. logistic-paper, for simulations only, has no proof
 // and no cost.
-func (t task) Charges(weight int64) ([]study.Charge, error) {
+func (t Task) Charges(weight int64) ([]study.Charge, error) {
 	all, err := t.Task.Charges(weight)
 	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.Plan().Simulated {
 		return all, err
@@ -381,9 +385,9 @@ func (t task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{terms.Charge(none, none)}, err
 }
 
-func (t task) Work(records int) (study.Work, error) {
+func (t Task) Work(records int) (study.Work, error) {
 	n, rows, cells := float64(records), float64(t.Pool().Rows()),
-		float64(t.Statistic.(*statistic).design.Cells()+1)
+		float64(t.Statistic.(*Statistic).Design.Cells()+1)
 	w := study.Work{Rest: t.CommonWork(records) + n*cells*16}
 	if t.Plan().Mechanism == "logistic" {
 		w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells +

@@ -19,6 +19,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/kinds"
 	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 func TestReweighRefusals(t *testing.T) {
@@ -91,7 +92,7 @@ func TestReweighRelease(t *testing.T) {
 			p.Epsilon = 20
 			change(&p)
 			release := conformance.RealRelease(t, p, pool, parts)
-			w := conformance.BodyOf[reweigh.Weights](t, release.Result)
+			w := conformance.BodyOf[weighed.Weights](t, release.Result)
 			if w.Records != int64(r.Len()) || len(w.Weight) != pool.Rows() {
 				t.Fatalf("%d records and %d weights", w.Records, len(w.Weight))
 			}
@@ -115,7 +116,7 @@ func TestReweighRelease(t *testing.T) {
 			for i := range b {
 				b[i] = pool.Encoded.At(i, 0)
 			}
-			if a, err := reweigh.Answer(release, pool, b); err != nil || !(a.Noise >= 0) ||
+			if a, err := weighed.Answer(release, pool, b); err != nil || !(a.Noise >= 0) ||
 				!(a.Sampling > 0) || math.Abs(a.Estimate-0.5) > 0.5 {
 				t.Errorf("answer %+v, %v", a, err)
 			}
@@ -235,11 +236,11 @@ func TestWeightedPoolStudy(t *testing.T) {
 	parts := []*dataset.Records{r.Select(firstRows(third)), r.Select(firstRows(2 * third)[third:]),
 		r.Select(firstRows(3 * third)[2*third:])}
 	weights := conformance.RealRelease(t, p, pool, parts)
-	weighted, err := pool.Weighted(conformance.BodyOf[reweigh.Weights](t, weights.Result).Weight)
+	weighted, err := pool.Weighted(conformance.BodyOf[weighed.Weights](t, weights.Result).Weight)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := reweigh.SourceOf(weights)
+	source, err := weighed.SourceOf(weights)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func TestWeightedPoolStudy(t *testing.T) {
 	again.Weights = &study.WeightSource{Unit: privacy.Record, Epsilon: 0.25, Delta: 1e-7,
 		PerParty: 3}
 	again.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 400})
-	if both, err := reweigh.SourceOf(conformance.RealRelease(t, again, pool, parts)); err != nil ||
+	if both, err := weighed.SourceOf(conformance.RealRelease(t, again, pool, parts)); err != nil ||
 		both.Epsilon != 0.75 || both.Delta != 1e-7 || both.PerParty != 400 ||
 		both.Unit != privacy.Record {
 		t.Errorf("source %+v, %v; want ε = .75, δ = 1e-7 and 400 records a party", both, err)
@@ -281,7 +282,7 @@ func TestWeightedPoolStudy(t *testing.T) {
 	if got := study.Totals(p, kinds.WordsOf(p))[1]; got.Epsilon != nil {
 		t.Errorf("δ beyond 1 guarantees nothing, yet %+v", got)
 	}
-	if _, err := reweigh.Answer(study.Release{}, pool, nil); err == nil {
+	if _, err := weighed.Answer(study.Release{}, pool, nil); err == nil {
 		t.Error("a release without weights answered")
 	}
 }
@@ -296,7 +297,7 @@ func TestMadePool(t *testing.T) {
 	release := conformance.RealRelease(t, p, pool,
 		[]*dataset.Records{r.Select(firstRows(600)), r.Select(firstRows(r.Len())[600:]),
 			r.Select(nil)})
-	margins, err := reweigh.MarginsOf(release)
+	margins, err := weighed.MarginsOf(release)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +310,7 @@ func TestMadePool(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j, name := range schema.FeatureNames() {
-		want := conformance.BodyOf[reweigh.Weights](t, release.Result).Means[j]
+		want := conformance.BodyOf[weighed.Weights](t, release.Result).Means[j]
 		if got := mat.Sum(made.Encoded.ColView(j)) / 4000; math.Abs(got-want) > 0.06 {
 			t.Errorf("%s: mean %.3f in the made pool, %.3f released", name, got, want)
 		}

@@ -9,7 +9,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/labels/learned"
 	"caucus/study/ratio/estimated"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 var all = map[string]study.Results{
@@ -18,7 +18,7 @@ var all = map[string]study.Results{
 	"evaluate": evaluate.Results{},
 	"labels":   learned.Results{},
 	"ratio":    estimated.Results{},
-	"reweigh":  reweigh.Results{},
+	"reweigh":  weighed.Results{},
 }
 
 // Named returns the results' half of a kind. The error wraps study.ErrPlan for a kind that is not

@@ -1,4 +1,4 @@
-package reweigh
+package weighed
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package reweigh
+package weighed
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
+	"caucus/study/reweigh"
 )
 
 // Weights are the result of a reweigh study. With them the pool represents the private records.
@@ -54,30 +55,30 @@ type Weights struct {
 }
 
 // weigher fits weights to released numbers.
-type weigher struct{ *statistic }
+type weigher struct{ *reweigh.Statistic }
 
 // FinishTotal implements bodies.Finisher: it fits the weights to the released numbers.
 func (f finisher) FinishTotal(total bodies.Total, rng *rand.Rand) (study.Result, error) {
-	w := weigher{f.Statistic.(*statistic)}
+	w := weigher{f.Statistic.(*reweigh.Statistic)}
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit weights: no records were contributed")
 	}
-	x := w.design.Rows(w.rows)
+	x := w.Design.Rows(w.Rows)
 	fit, law, out, err := w.fit(x, total, rng)
 	if err != nil {
 		return study.Result{}, err
 	}
-	weighted, err := w.pool.Weighted(fit.Weight)
+	weighted, err := w.Pool.Weighted(fit.Weight)
 	if err != nil {
 		return study.Result{}, err
 	}
 	out.WeightedPool, out.Records, out.Features = weighted.Digest, int64(total.Weight),
-		w.design.Names()
+		w.Design.Names()
 	out.Tilt, out.Lambda, out.Path, out.Weight = fit.Beta, fit.Lambda, fit.Path, fit.Weight
 	out.EffectiveRows, out.Largest, out.WorstNoise = fit.EffectiveRows, fit.Largest,
 		law.WorstNoise()
 	if out.Means != nil {
-		out.Residuals, out.Gaps = w.design.Residuals(x, law, out.Means, out.NoiseSD)
+		out.Residuals, out.Gaps = w.Design.Residuals(x, law, out.Means, out.NoiseSD)
 	}
 	return study.NewResult(out, w.warnings(out, total))
 }
@@ -94,43 +95,43 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregat
 	variance := privacy.VarianceOf(t.Mechanism, t.Bound, 0, w.Cells())
 	out := &Weights{}
 	n := total.Weight
-	if w.counted() {
-		inside := w.design.Recorded(total.Values)
+	if w.Counted() {
+		inside := w.Design.Recorded(total.Values)
 		out.Inside = &inside
-		if least := leastInside * w.design.Deviation(variance, total.Draws,
+		if least := leastInside * w.Design.Deviation(variance, total.Draws,
 			1); inside < math.Max(least, 1) {
-			out.NoiseSD = w.design.Deviation(variance, total.Draws, n)
-			fit := aggregation.Weigh(x, make([]float64, w.design.Cells()))
+			out.NoiseSD = w.Design.Deviation(variance, total.Draws, n)
+			fit := aggregation.Weigh(x, make([]float64, w.Design.Cells()))
 			return fit, aggregation.LawOf(x, fit, aggregation.Noise{}), out, nil
 		}
 		n = inside
 	}
-	if w.ratio != nil {
-		gamma := w.lattice()
+	if w.Ratio != nil {
+		gamma := w.Lattice()
 		out.NoiseSD = gamma * math.Sqrt(float64(total.Draws)*variance) / total.Weight
 		// without the intercept, which cancels in normalised weights
-		beta := make([]float64, w.design.Cells())
-		norm := w.design.Norm()
+		beta := make([]float64, w.Design.Cells())
+		norm := w.Design.Norm()
 		for j := range beta {
 			beta[j] = total.Values[j] * gamma / total.Weight
 		}
 		fit := aggregation.Weigh(x, floats.ScaleTo(make([]float64, len(beta)), norm, beta))
 		law := aggregation.LawOfTilt(x, fit, out.NoiseSD*norm)
-		fit.Beta, fit.Lambda = beta, w.lambda()
+		fit.Beta, fit.Lambda = beta, w.Lambda()
 		return fit, law, out, nil
 	}
-	out.NoiseSD = w.design.Deviation(variance, total.Draws, n)
-	if out.Means, err = w.design.Means(total.Values[:w.design.Cells()], n); err != nil {
+	out.NoiseSD = w.Design.Deviation(variance, total.Draws, n)
+	if out.Means, err = w.Design.Means(total.Values[:w.Design.Cells()], n); err != nil {
 		return fail(err)
 	}
 	noise := w.noise(out, t.Laplace())
-	keep := cmp.Or(w.terms.Keep, keepWeights)
-	doubt := w.design.WithSampling(noise, x, n)
+	keep := cmp.Or(study.TermsOf[reweigh.Terms](w.Plan).Keep, reweigh.KeepWeights)
+	doubt := w.Design.WithSampling(noise, x, n)
 	fit := aggregation.MatchWeights(x,
-		floats.ScaleTo(make([]float64, len(out.Means)), 1/w.design.Norm(),
-			out.Means), doubt, w.plan.Lambda, keep, rng)
+		floats.ScaleTo(make([]float64, len(out.Means)), 1/w.Design.Norm(),
+			out.Means), doubt, w.Plan.Lambda, keep, rng)
 	law := aggregation.LawOf(x, fit, noise)
-	floats.Scale(1/w.design.Norm(), fit.Beta)
+	floats.Scale(1/w.Design.Norm(), fit.Beta)
 	return fit, law, out, nil
 }
 
@@ -140,9 +141,9 @@ const leastInside = 4
 
 // noise returns the distribution of the noise on released means, Laplace or close to normal.
 func (w weigher) noise(out *Weights, laplace bool) aggregation.Noise {
-	law := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
-	if w.counted() { // the number of records has noise like the sum of a feature that is always 1
-		law = w.design.WithCount(law, out.Means, out.NoiseSD)
+	law := w.Design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
+	if w.Counted() { // the number of records has noise like the sum of a feature that is always 1
+		law = w.Design.WithCount(law, out.Means, out.NoiseSD)
 	}
 	return law
 }
@@ -157,17 +158,17 @@ func (out *Weights) about() float64 {
 func (w weigher) warnings(out *Weights, total bodies.Total) []string {
 	var all []string
 	warn := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	rows := w.pool.Rows()
+	rows := w.Pool.Rows()
 	switch {
 	case out.Inside != nil && out.Means == nil:
 		warn("noise hides how many records the study is about (%.0f ± %.0f), so the pool stays as it was: use more records, a larger ε, fewer features or a wider condition", *out.Inside, out.NoiseSD*total.Weight)
-	case w.plan.Mechanism == "entropy" && out.Lambda == 0:
+	case w.Plan.Mechanism == "entropy" && out.Lambda == 0:
 		warn("the noise leaves nothing better than equal weights: use more records, a larger ε, or fewer features")
 	}
-	if out.EffectiveRows < math.Max(keepWeights*float64(rows), math.Min(fewRows, float64(rows)/2)) {
+	if out.EffectiveRows < math.Max(reweigh.KeepWeights*float64(rows), math.Min(reweigh.FewRows, float64(rows)/2)) {
 		warn("the weights have collapsed: the pool of %d rows counts as %.0f, one row holds %.1f %% of all weight. Answers will be erratic: use a pool that is nearer to the records, a larger λ or a larger ε", rows, out.EffectiveRows, 100*out.Largest)
 	}
-	if d := w.design.Cells(); float64(d) > out.about() {
+	if d := w.Design.Cells(); float64(d) > out.about() {
 		warn("%d numbers were released about %.0f records: expect more noise than signal; project the features or leave some out", d, out.about())
 	}
 	if out.WorstNoise > 0.1 {
@@ -205,13 +206,13 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Query
 	if err != nil {
 		return aggregation.QueryAnswer{}, err
 	}
-	of, err := newStatistic(p, pool)
+	of, err := reweigh.NewStatistic(p, pool)
 	if err != nil {
 		return aggregation.QueryAnswer{}, err
 	}
 	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() ||
-		len(out.Tilt) != of.design.Cells() {
-		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), of.design.Cells())
+		len(out.Tilt) != of.Design.Cells() {
+		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), of.Design.Cells())
 	}
 	w := weigher{of}
 	if err := out.check(w); err != nil {
@@ -225,15 +226,15 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Query
 }
 
 func (out *Weights) check(w weigher) error {
-	if (out.Inside != nil) != w.counted() {
+	if (out.Inside != nil) != w.Counted() {
 		return fmt.Errorf("the release does not say how many records it is about as its plan does: the release was damaged")
 	}
-	if hidden := w.counted() && out.Means == nil; hidden {
+	if hidden := w.Counted() && out.Means == nil; hidden {
 		if out.Lambda != 0 {
 			return fmt.Errorf("the release has weights and no means: the release was damaged")
 		}
-	} else if w.ratio == nil && len(out.Means) != w.design.Cells() {
-		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
+	} else if w.Ratio == nil && len(out.Means) != w.Design.Cells() {
+		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.Design.Cells())
 	}
 	const most = 1e15 // above this number, adding one record may leave a float64 unchanged
 	numbers := slices.Concat(out.Means, out.Tilt)
@@ -261,23 +262,23 @@ func (out *Weights) check(w weigher) error {
 // law returns the distribution of released weights, given noise that is Laplace or close to normal.
 // Untold measures the differences between pool and private records that weights cannot remove.
 func (w weigher) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
-	x := w.design.Rows(w.rows)
+	x := w.Design.Rows(w.Rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
-	if w.ratio != nil {
+	if w.Ratio != nil {
 		return aggregation.LawOfTilt(x, fit,
-			out.NoiseSD*w.design.Norm()), aggregation.Untold{Records: out.about()}
+			out.NoiseSD*w.Design.Norm()), aggregation.Untold{Records: out.about()}
 	}
 	if out.Means == nil { // because noise hides the number of records
 		return aggregation.LawOf(x, fit,
 			aggregation.Noise{}), aggregation.Untold{Records: out.about()}
 	}
 	noise := w.noise(out, laplace)
-	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda,
+	return aggregation.LawOf(x, fit, noise), w.Design.Untold(x, out.Means, noise, out.Lambda,
 		out.about())
 }
 
 // fresh makes the public random generator that simulates noise. Readers of a release get the same.
-func (w weigher) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
+func (w weigher) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.Plan.Seed, 0x6c6177)) }
 
 // MarginsOf returns the released means by block of features, for auxdata.Make.
 func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
@@ -289,7 +290,7 @@ func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := designOf(p)
+	d, err := reweigh.DesignOf(p)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +325,7 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 	if _, err := WeightsOf(r); err != nil {
 		return nil, fmt.Errorf("name weights: %w", err)
 	}
-	perParty := study.TermsOf[Terms](p).PerParty
+	perParty := study.TermsOf[reweigh.Terms](p).PerParty
 	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon,
 		Delta: p.Delta, PerParty: perParty}
 	if before := p.Weights; before != nil { // the pool itself comes from an earlier release
@@ -347,5 +348,5 @@ func planOf(r study.Release) (study.Plan, error) {
 	if err != nil {
 		return study.Plan{}, err
 	}
-	return p, Kind{}.Check(p)
+	return p, reweigh.Kind{}.Check(p)
 }

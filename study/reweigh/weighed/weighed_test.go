@@ -1,4 +1,4 @@
-package reweigh_test
+package weighed_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds/planning"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 func must[T any](x T, err error) T {
@@ -48,7 +48,7 @@ func TestWeigh(t *testing.T) {
 		[]study.Inputs{study.NewInputs(records, []byte("a")),
 			study.NewInputs(records, []byte("b"))}))
 
-	w, err := reweigh.Weigh(r, plain)
+	w, err := weighed.Weigh(r, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestWeigh(t *testing.T) {
 		"of another kind":     {otherKind, plain, "holds no weights"},
 		"of another kind too": {otherKind, weighted, "holds no weights"},
 	} {
-		if _, err := reweigh.Weigh(c.r, c.table); err == nil ||
+		if _, err := weighed.Weigh(c.r, c.table); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
 		}
@@ -97,11 +97,11 @@ func TestWeigh(t *testing.T) {
 		want  error
 	}{
 		"weighed":             {weighted, nil},
-		"weighed otherwise":   {elsewhere, reweigh.ErrOtherWeights},
-		"meant to be weighed": {plain, reweigh.ErrOtherWeights},
+		"weighed otherwise":   {elsewhere, weighed.ErrOtherWeights},
+		"meant to be weighed": {plain, weighed.ErrOtherWeights},
 		"drawn from it":       {turned, nil},
 	} {
-		source, err := reweigh.PoolSource(r, c.table)
+		source, err := weighed.PoolSource(r, c.table)
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || err == nil &&
 			source.Plan != r.PlanHash {
 			t.Errorf("%s: %+v, %v, want %v", name, source, err, c.want)

@@ -1,8 +1,9 @@
-package reweigh
+package weighed
 
 import (
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/reweigh"
 )
 
 // Results is the half of the kind for who releases, verifies or reads.
@@ -12,9 +13,9 @@ type Results struct{}
 func (Results) Body() any { return new(Weights) }
 
 // Finisher finishes tasks that this kind's New made, and panics for others.
-func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
+func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(reweigh.Task)} }
 
-type finisher struct{ task }
+type finisher struct{ reweigh.Task }
 
 func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
 	return f.FinishBy(f, of, r)

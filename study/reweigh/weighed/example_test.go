@@ -1,4 +1,4 @@
-package reweigh_test
+package weighed_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds/planning"
-	"caucus/study/reweigh"
+	"caucus/study/reweigh/weighed"
 )
 
 // With the released weights the public pool stands for the private records, and answers any number
@@ -40,7 +40,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	weights, err := reweigh.WeightsOf(release)
+	weights, err := weighed.WeightsOf(release)
 	if err != nil {
 		panic(err)
 	}
@@ -49,7 +49,7 @@ func Example() {
 	for i := range query {
 		query[i] = proposed.Pool.Encoded.At(i, 0)
 	}
-	answer, err := reweigh.Answer(release, proposed.Pool, query)
+	answer, err := weighed.Answer(release, proposed.Pool, query)
 	if err != nil {
 		panic(err)
 	}
