@@ -128,7 +128,8 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request,
 				textpage.Printable(err.Error()))
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = io.WriteString(w, p.desk.site.Config.Worded(text.String())) // a client that went away gets nothing
+			_, _ = io.WriteString(w,
+				p.desk.site.Config.Worded(text.String())) // a client that went away gets nothing
 		}
 	}
 }
@@ -185,7 +186,8 @@ func (p *Page) decide(
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(http.StatusConflict)
-			_, _ = io.WriteString(w, p.desk.site.Config.Worded(text.String())) // a client that went away gets nothing
+			_, _ = io.WriteString(w,
+				p.desk.site.Config.Worded(text.String())) // a client that went away gets nothing
 		}
 	}
 }

@@ -77,7 +77,8 @@ type Config struct {
 	// Checkpoint, if not nil, is called just after each durable or visible effect. Tests crash the
 	// agent there.
 	Checkpoint func(effect string) `yaml:"-"`
-	// Words, if not nil, puts the names of this program's verbs in place of those that messages give.
+	// Words, if not nil, puts the names of this program's verbs in place of those that messages
+	// give.
 	Words *strings.Replacer `yaml:"-"`
 	// Clock is the machine's clock if zero. Now checks certificates and dates charges; windows use
 	// Elapsed.

@@ -25,7 +25,8 @@ var (
 )
 
 func newCoordinator(c *console.Console) *cobra.Command {
-	return console.Group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c),
+	return console.Group("coordinator", "Run the server that studies happen on",
+		newCoordinatorInit(c),
 		newCoordinatorRun(c), newCoordinatorPage(c), newCoordinatorOperator(c),
 		newCoordinatorClock(c),
 		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c),

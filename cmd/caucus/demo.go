@@ -85,7 +85,8 @@ only the report and the releases stay.`,
 
 func printDemo(w io.Writer, r demo.Report, out string) {
 	fmt.Fprintf(w, "\n%d clinics and %d devices with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Devices, r.Records, r.Data, r.Pool, r.Test)
-	t := console.NewTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone",
+	t := console.NewTable(w, "study", "kind", "hides", "noise by", "measure", "released",
+		"one party alone",
 		"no study", "verdict")
 	for _, s := range r.Ordered() {
 		t.Add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,

@@ -30,7 +30,8 @@ func (o *operator) flag(g *cobra.Command) *cobra.Command {
 
 func newParty(c *console.Console) *cobra.Command {
 	o := &operator{Console: c}
-	return o.flag(console.Group("party", "Invite and revoke parties and operators", o.invite(), o.token(),
+	return o.flag(console.Group("party", "Invite and revoke parties and operators", o.invite(),
+		o.token(),
 		o.list(), o.tag(), o.revoke()))
 }
 

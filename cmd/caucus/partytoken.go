@@ -113,7 +113,8 @@ func withSecretFile[T any](out string, made func() (string, T, error)) (text str
 
 func (o *operator) printTokens(all []protocol.Token) error {
 	return o.Print(console.Listed(all), func(w io.Writer) {
-		t := console.NewTable(w, "token", "status", "enrolled", "names", "tags", "expires", "made by")
+		t := console.NewTable(w, "token", "status", "enrolled", "names", "tags", "expires",
+			"made by")
 		for _, k := range all {
 			t.Add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…",
 				k.Tags.String(), k.Expires.Format(time.RFC3339), k.By)

@@ -81,7 +81,8 @@ about the release. For a simulated release, the page first says so, and the exit
 				holds := !failed
 				doc.Verified = &holds
 			}
-			page, err := report.New(r.Release, report.Options{Findings: found, Software: console.Version()})
+			page, err := report.New(r.Release, report.Options{Findings: found,
+				Software: console.Version()})
 			if err != nil {
 				return err
 			}

@@ -137,7 +137,8 @@ func (d serverReconciled) writeText(w io.Writer) {
 }
 
 // reconcileHelper lets a helper answer again after its folder was restored from a backup.
-func reconcileHelper(ctx context.Context, c *console.Console, dir string, lost []privacy.Cost) error {
+func reconcileHelper(ctx context.Context, c *console.Console, dir string,
+	lost []privacy.Cost) error {
 	config, err := helper.LoadConfig(dir)
 	if err != nil {
 		return err

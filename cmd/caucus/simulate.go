@@ -95,7 +95,8 @@ simulate.NAME=VALUE sets the terms that only a simulation has.`,
 	r.reading.Flags(f)
 	f.StringVar(&r.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the format flags are for --train and --test)")
 	console.MarkInputs(f, "pool-mapping")
-	console.EnvironmentFlag(f, &r.dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")
+	console.EnvironmentFlag(f, &r.dataDir, "data-dir", "CAUCUS_DATA",
+		"folder of the known data sets")
 	f.StringVar(&r.out, "out", "", "write the first repeat's release here")
 	console.MarkOutput(f, "out", ".json")
 	f.StringVar(&r.report, "report", "", reportFlagHelp)

@@ -38,7 +38,8 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 			"parties"), console.Counted(len(d.Released.Columns),
 			"columns"), d.Released.NoiseSD, d.Released.ShareSD)
 	fmt.Fprintf(w, "%s\n\n", forecastLines(d.Forecast))
-	t := console.NewTable(w, "column", "", "group", "true", "released", "95 %, "+described.SampleInterval,
+	t := console.NewTable(w, "column", "", "group", "true", "released",
+		"95 %, "+described.SampleInterval,
 		"95 %, "+described.NoiseInterval)
 	truth := d.True.Estimates()
 	for i, e := range d.Released.Estimates() {

@@ -32,7 +32,8 @@ func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s of %s in %s; noise of standard deviation %.3g on each count\n%s\n\n",
-		console.Counted(d.Records, "records"), console.Counted(d.Parties, "parties"), console.Counted(d.Bins,
+		console.Counted(d.Records, "records"), console.Counted(d.Parties, "parties"),
+		console.Counted(d.Bins,
 			"bins"), d.Released.NoiseSD, forecastLines(d.Forecast))
 	head := []string{"class", "records", "number", "true", "released", "95 % interval"}
 	if d.Repeats > 1 {

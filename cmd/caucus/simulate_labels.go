@@ -42,8 +42,10 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 func printLabels(w io.Writer, s simulate.LabelsSummary, classes []string) {
 	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: each label is sent unchanged with probability %.3f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
 	fmt.Fprintf(w, "%s of %s, encoded as %s and a constant; %s; loss %s, risk %s, correction %s, ridge λ = %.3g\n\n",
-		console.Counted(s.Records, "records"), console.Counted(s.Parties, "parties"), console.Counted(s.Features-1,
-			"numbers"), console.Counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
+		console.Counted(s.Records, "records"), console.Counted(s.Parties, "parties"),
+		console.Counted(s.Features-1,
+			"numbers"), console.Counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction,
+		s.Lambda)
 	t := console.NewTable(w, "on test records", "released", "standard deviation", "without noise")
 	row := func(name string, got, sd, clear float64) {
 		t.Add(name, fmt.Sprintf("%.3f", got), deviation(sd, s.Repeats), fmt.Sprintf("%.3f", clear))

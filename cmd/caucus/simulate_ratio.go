@@ -57,7 +57,8 @@ func printRatio(w io.Writer, s simulate.RatioSummary) {
 	}
 	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, kernel width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
 	fmt.Fprintf(w, "mean L1 distance (sum over classes of absolute errors of shares) to the true shares of %s of %s, %s\n",
-		console.Counted(s.Targets*max(1, len(s.ByShare)), "test sets"), console.Counted(s.TargetSize,
+		console.Counted(s.Targets*max(1, len(s.ByShare)), "test sets"),
+		console.Counted(s.TargetSize,
 			"records"), console.Counted(s.Repeats, "repeats"))
 	line := func(name string, l simulate.RatioL1) {
 		fmt.Fprintf(w, "  %-18s released %.3f (standard deviation %.3f)   without noise %.3f   naming the study's own shares for every set %.3f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)

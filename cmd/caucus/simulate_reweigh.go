@@ -98,7 +98,8 @@ func groupOf(split string, t *dataset.Table) (column, value string, marks []bool
 		}
 	}
 	if counts[value] == 0 {
-		return "", "", nil, console.Usagef("split %q: no record has %q in column %s", split, value, column)
+		return "", "", nil, console.Usagef("split %q: no record has %q in column %s", split, value,
+			column)
 	}
 	marks = make([]bool, len(cells))
 	for i, cell := range cells {
@@ -126,7 +127,8 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 	if err != nil {
 		return err
 	}
-	if err := writeRelease(r.Console, filepath.Join(dir, "release.json"), summary.Release); err != nil {
+	if err := writeRelease(r.Console, filepath.Join(dir, "release.json"),
+		summary.Release); err != nil {
 		return err
 	}
 	for name, write := range map[string]func(io.Writer) error{
@@ -156,7 +158,8 @@ func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s (mostly %s) of %s; pool of %s (mostly the others); %s\n\n",
 		console.Counted(d.PrivateRows, "private records"), split, console.Counted(d.Parties,
-			"parties"), console.Counted(d.PoolRows, "rows"), console.Counted(d.Features, "features"))
+			"parties"), console.Counted(d.PoolRows, "rows"), console.Counted(d.Features,
+			"features"))
 	fmt.Fprintf(w, "share of %s\n", query)
 	for _, r := range []struct {
 		name        string

@@ -34,7 +34,8 @@ func (o *operator) listStudies() *cobra.Command {
 				return err
 			}
 			return o.Print(console.Listed(listing.Studies), func(w io.Writer) {
-				t := console.NewTable(w, "study", "plan", "kind", "state", "contributed", "deadline")
+				t := console.NewTable(w, "study", "plan", "kind", "state", "contributed",
+					"deadline")
 				for _, s := range listing.Studies {
 					t.Add(s.Name, s.Hash.String()[:16], s.Kind, string(s.State),
 						fmt.Sprintf("%d of %d", s.Contributed,

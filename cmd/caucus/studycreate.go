@@ -85,7 +85,8 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 		case s.Name == "" || s.Schema == "" || s.Pool == "":
 			return console.Usagef("study create needs a name, a schema and a pool: in a study file, or by --name, --schema and --pool")
 		case draws < 0 || draws > mostDraws:
-			return console.Usagef("--draws %d: give 1 to %d, or 0 for no forecast", draws, mostDraws)
+			return console.Usagef("--draws %d: give 1 to %d, or 0 for no forecast", draws,
+				mostDraws)
 		}
 		return refused(cmd, o.create(cmd.Context(), s, forecast.Options{Draws: drawsOf(f, draws)},
 			draws > 0 && (!force || f.Changed("draws")), force, dry))
@@ -235,7 +236,8 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
 		fmt.Fprintf(w, "           %s\n", removal)
 		fmt.Fprintf(w, "parties    at least %d of %d must contribute by %s\npool       %s of %s\nmap        %s\n",
-			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339), console.Counted(doc.PoolRows,
+			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339),
+			console.Counted(doc.PoolRows,
 				"rows"), columnWords(p), doc.Map)
 		if doc.Where != "" {
 			fmt.Fprintf(w, "about      %s\n", p.About())

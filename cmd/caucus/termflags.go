@@ -148,7 +148,8 @@ func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string,
 }
 
 // read makes the study from a command line, and records the input files that the study names.
-func (t *termFlags) read(c *console.Console, cmd *cobra.Command, args []string) (terms.Study, error) {
+func (t *termFlags) read(c *console.Console, cmd *cobra.Command, args []string) (terms.Study,
+	error) {
 	kind, path, err := kindAndFile(cmd, args)
 	if err != nil {
 		return terms.Study{}, err

@@ -155,7 +155,8 @@ type Statistic struct {
 	Ratio *aggregation.DensityRatio
 }
 
-// NewStatistic makes the statistic of a plan that Kind.Check passes. It refuses a pool with weights.
+// NewStatistic makes the statistic of a plan that Kind.Check passes. It refuses a pool with
+// weights.
 func NewStatistic(p study.Plan, pool *auxdata.Pool) (*Statistic, error) {
 	if pool.Weight != nil {
 		return nil, study.PlanError("pool", "it has weights already: reweigh the pool they were attached to")
@@ -175,7 +176,8 @@ func NewStatistic(p study.Plan, pool *auxdata.Pool) (*Statistic, error) {
 	return w, nil
 }
 
-// Lambda returns the ridge that the plan names, or mechanism logistic's default; 0 if readers choose.
+// Lambda returns the ridge that the plan names, or mechanism logistic's default; 0 if readers
+// choose.
 func (w *Statistic) Lambda() float64 {
 	if w.Plan.Lambda == 0 && w.Plan.Mechanism != "entropy" {
 		return logisticLambda
@@ -183,6 +185,7 @@ func (w *Statistic) Lambda() float64 {
 	return w.Plan.Lambda
 }
 
+// Cells is the number of sums or coefficients, with one more that counts records under a condition.
 func (w *Statistic) Cells() int {
 	if w.Ratio != nil {
 		return w.Ratio.Dim()
@@ -196,6 +199,7 @@ func (w *Statistic) Cells() int {
 // Counted reports whether the last number counts the records that meet the plan's condition.
 func (w *Statistic) Counted() bool { return w.Plan.Where != "" }
 
+// ReleasedCells is Cells: all are released.
 func (w *Statistic) ReleasedCells() int { return w.Cells() }
 
 // Weights bound a site's number of records so that the total cannot overflow, and by the plan's
@@ -226,6 +230,7 @@ func (w *Statistic) Additive(records int64) bool {
 	return w.Ratio == nil && records <= most
 }
 
+// Local returns the sums or coefficients of the records that count, and the number of records.
 func (w *Statistic) Local(in study.Inputs) ([]int64, int64) {
 	_, most := w.Weights()
 	records := keyed.AtMost(in, w.Plan.Unit, most)
@@ -265,10 +270,12 @@ func about(records *dataset.Records) *dataset.Records {
 	return records.Select(rows)
 }
 
+// AppendClear encodes a contribution that the coordinator sees.
 func (w *Statistic) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
 
+// ParseClear refuses numbers that no records of the declared number give.
 func (w *Statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	v, records, err := bodies.ParseSums("feature sums", body, w)
 	if err != nil {
@@ -329,6 +336,7 @@ func (w *Statistic) Terms(int64) (study.ReleaseTerms, error) {
 	return t, err
 }
 
+// Sensitive returns the vector under the bound of its terms.
 func (w *Statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
 	error) {
 	if w.Plan.Mechanism != "logistic-paper" {
@@ -385,6 +393,7 @@ func (t Task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{terms.Charge(none, none)}, err
 }
 
+// Work counts a pass over the records for sums, and the solver's steps for coefficients.
 func (t Task) Work(records int) (study.Work, error) {
 	n, rows, cells := float64(records), float64(t.Pool().Rows()),
 		float64(t.Statistic.(*Statistic).Design.Cells()+1)

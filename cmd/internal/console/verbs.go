@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// NewRoot makes a program's first command, with what all programs share: --json, --version, checks of
-// the files that a command is to write, and errors about flags.
+// NewRoot makes a program's first command, with what all programs share: --json, --version, checks
+// of the files that a command is to write, and errors about flags.
 func (c *Console) NewRoot(name, short string, verbs ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           name,

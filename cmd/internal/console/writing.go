@@ -40,8 +40,8 @@ func MarkOutput(f *pflag.FlagSet, name string, takes ...string) {
 	}
 }
 
-// MarkInputs marks flags that name input files. It is not for folders, because readFolder records the
-// files opened there.
+// MarkInputs marks flags that name input files. It is not for folders, because readFolder records
+// the files opened there.
 func MarkInputs(f *pflag.FlagSet, flags ...string) {
 	for _, name := range flags {
 		if err := f.SetAnnotation(name, InputFile, nil); err != nil {
@@ -115,7 +115,8 @@ func (c *Console) CheckOutputs(cmd *cobra.Command, args []string) error {
 				return Usagef("--%s and --%s both name %s: give each a file of its own", other.Name, f.Name, name)
 			}
 		}
-		if err := errors.Join(c.CheckSpared(name), CheckEnding(f.Name, name, takes...)); err != nil {
+		if err := errors.Join(c.CheckSpared(name), CheckEnding(f.Name, name,
+			takes...)); err != nil {
 			return err
 		}
 		if err := checkPlace(name, slices.Contains(takes, AsFolder)); err != nil {
@@ -162,8 +163,8 @@ func checkPlace(name string, folder bool) error {
 // AddInput records an input file that no flag names.
 func (c *Console) AddInput(name string) { c.inputs = append(c.inputs, given{name: name}) }
 
-// AddDaemonFolder records a daemon's folder that the command reads. Outputs must not be written beside keys
-// and ledger.
+// AddDaemonFolder records a daemon's folder that the command reads. Outputs must not be written
+// beside keys and ledger.
 func (c *Console) AddDaemonFolder(dir string) { c.owned = append(c.owned, dir) }
 
 // CheckSpared refuses a name that leads to an input file, also through a link, or into a daemon's

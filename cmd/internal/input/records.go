@@ -26,7 +26,8 @@ type Reading struct {
 	MappingFile string
 	written     files.Written
 	decimal     string
-	Lenient     bool // read a table as declare does: a malformed row is an empty record, and counted
+	// Lenient reads a table as declare does: a malformed row is an empty record, and counted.
+	Lenient bool
 }
 
 // Flags adds the flags that say how files are read.
@@ -133,7 +134,8 @@ func NamedOnce(name string, err error) error {
 	return fmt.Errorf("%s: %w", Name(name), err)
 }
 
-func (r *Reading) mapped(c *console.Console, file *RecordFile, s dataset.Schema) (*dataset.Table, error) {
+func (r *Reading) mapped(c *console.Console, file *RecordFile, s dataset.Schema) (*dataset.Table,
+	error) {
 	rows, bound, err := file.Mapped(s)
 	if err != nil {
 		return nil, err

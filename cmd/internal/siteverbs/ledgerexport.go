@@ -57,7 +57,8 @@ caucus ledger verify --export checks it offline.`,
 				}); err != nil {
 					return err
 				}
-				c.Note("wrote %s to %s; the head is %s", console.Counted(len(doc.Lines), "entries"), out,
+				c.Note("wrote %s to %s; the head is %s", console.Counted(len(doc.Lines), "entries"),
+					out,
 					doc.Head)
 			}
 			return c.Print(doc, func(w io.Writer) {

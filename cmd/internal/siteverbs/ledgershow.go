@@ -150,7 +150,8 @@ func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 }
 
 func (d LedgerDocument) writeText(w io.Writer) {
-	t := console.NewTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
+	t := console.NewTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta",
+		"limit")
 	limited := slices.ContainsFunc(d.Units, func(u journal.Spending) bool { return u.Limit != nil })
 	for _, u := range d.Units {
 		if limited && u.Limit == nil { // rows of units with a limit already count these charges

@@ -205,7 +205,8 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *pr
 	if err != nil {
 		return err
 	}
-	made, err := input.PoolUnder(c, new(input.Reading), cmp.Or(pool, e.PoolFile(p.Pool)), dataset.Format{}, p)
+	made, err := input.PoolUnder(c, new(input.Reading), cmp.Or(pool, e.PoolFile(p.Pool)),
+		dataset.Format{}, p)
 	if err != nil {
 		return err
 	}

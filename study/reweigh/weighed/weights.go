@@ -165,7 +165,8 @@ func (w weigher) warnings(out *Weights, total bodies.Total) []string {
 	case w.Plan.Mechanism == "entropy" && out.Lambda == 0:
 		warn("the noise leaves nothing better than equal weights: use more records, a larger ε, or fewer features")
 	}
-	if out.EffectiveRows < math.Max(reweigh.KeepWeights*float64(rows), math.Min(reweigh.FewRows, float64(rows)/2)) {
+	if out.EffectiveRows < math.Max(reweigh.KeepWeights*float64(rows), math.Min(reweigh.FewRows,
+		float64(rows)/2)) {
 		warn("the weights have collapsed: the pool of %d rows counts as %.0f, one row holds %.1f %% of all weight. Answers will be erratic: use a pool that is nearer to the records, a larger λ or a larger ε", rows, out.EffectiveRows, 100*out.Largest)
 	}
 	if d := w.Design.Cells(); float64(d) > out.about() {
