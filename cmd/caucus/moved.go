@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,10 @@ var flagsThatMoved = map[string]map[string]string{
 func nameMoved(cmd *cobra.Command) {
 	if takes := cmd.Args; takes != nil {
 		cmd.Args = func(cmd *cobra.Command, words []string) error {
-			return cmp.Or(wasMoved(cmd, words), takes(cmd, words))
+			if was := wasMoved(cmd, words); was != nil && len(words) > 0 {
+				return was
+			}
+			return takes(cmd, words)
 		}
 	}
 	for _, verb := range cmd.Commands() {
