@@ -66,14 +66,15 @@ func TestPlaces(t *testing.T) {
 		t.Error("a study is not released after its deadline")
 	}
 	promised(1)
-	// The idle study's deadline was moved, and its budget is another's by now: it is asked for again
-	// before contributions are checked.
+	// The idle study's deadline was moved, and its budget is another's by now: it is asked for
+	// again before contributions are checked.
 	w.servers[1].config.Affords = func(study.Task) error { return errors.New("spent") }
 	for i, p := range idle.Plan().Roster {
 		upload := uploadOf(idle, p, votes(idle, i, false), 1, w.under(idle))
 		must(0, w.servers[0].Receive(ctx, idle.Hash(), p, upload))
 	}
-	if _, err := w.servers[0].Advance(ctx, idle.Hash(), link{w}); !errors.Is(err, privacy.ErrBudget) {
+	if _, err := w.servers[0].Advance(ctx, idle.Hash(), link{w}); !errors.Is(err,
+		privacy.ErrBudget) {
 		t.Errorf("without a budget: %v", err)
 	}
 	promised(1)

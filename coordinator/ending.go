@@ -139,7 +139,8 @@ func (c *runningStudy) amend(ctx context.Context, r releaser,
 		func(tx records.Tx, e life.Effect) error {
 			stored, ok := e.(life.StoreAmendment)
 			if !ok {
-				if failed { // the failure deleted the bodies, so the contributions are marked as lost
+				// the failure deleted the bodies, so the contributions are marked as lost
+				if failed {
 					return tx.LoseSum(c.hash, now)
 				}
 				return nil

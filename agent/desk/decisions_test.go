@@ -17,8 +17,8 @@ import (
 	"caucus/study"
 )
 
-// TestDecisions: an approval is of a person whom the policy names, with their key, of what they were
-// shown, before the study is over; what it may not be is said, and nothing is written.
+// TestDecisions: an approval is of a person whom the policy names, with their key, of what they
+// were shown, before the study is over; what it may not be is said, and nothing is written.
 func TestDecisions(t *testing.T) {
 	ctx := t.Context()
 	r, keys := twoPersons(t)
@@ -35,7 +35,8 @@ func TestDecisions(t *testing.T) {
 		"was declared anew":               {Name: "alice", Key: keys["alice"], Shown: strings.Repeat("0", 64)},
 		protocol.CheckPerson("-").Error(): {Name: "-", Key: keys["alice"]},
 	} {
-		if _, err := a.Approve(ctx, "illness", who); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := a.Approve(ctx, "illness", who); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s approves: %v, want %q", who.Name, err, says)
 		}
 	}
@@ -50,7 +51,8 @@ func TestDecisions(t *testing.T) {
 	if got, err := a.Approve(ctx, "illness", alice); err != nil || !got.Before {
 		t.Errorf("alice approves again: %+v, %v", got, err)
 	}
-	if got, err := a.Approve(ctx, "illness", desk.Approver{Name: "bob", Key: keys["bob"]}); err != nil ||
+	if got, err := a.Approve(ctx, "illness",
+		desk.Approver{Name: "bob", Key: keys["bob"]}); err != nil ||
 		!got.Approved || got.Progress != desk.ProgressReady {
 		t.Errorf("bob approves: %+v, %v", got, err)
 	}
@@ -90,7 +92,8 @@ func TestDecisions(t *testing.T) {
 		t.Errorf("approved after a no: %v", err)
 	}
 	audit, err := os.ReadFile(site.AuditFile(r.Config))
-	if err != nil || strings.Contains(string(audit), why) || strings.Count(string(audit), "\n") != 3 ||
+	if err != nil || strings.Contains(string(audit), why) ||
+		strings.Count(string(audit), "\n") != 3 ||
 		strings.Contains(string(audit), outline.Shown) {
 		t.Errorf("%v: the audit log has\n%s", err, audit)
 	}
@@ -109,7 +112,8 @@ func TestUndeclared(t *testing.T) {
 	if err := a.ForgetSource("ward", who); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.ForgetSource("ward", who); err == nil || !strings.Contains(err.Error(), "it is not declared") {
+	if err := a.ForgetSource("ward", who); err == nil ||
+		!strings.Contains(err.Error(), "it is not declared") {
 		t.Errorf("forgotten twice: %v", err)
 	}
 	if all := a.Sources(); len(all) != 1 || all[0].Declared != nil {
@@ -164,7 +168,8 @@ func TestValues(t *testing.T) {
 			if err != nil || !slices.Equal(first[0].Values, again[0].Values) {
 				t.Errorf("looked at again: %v, %v", again, err)
 			}
-			if totals, err := a.site.Ledger.Totals(t.Context()); err != nil || totals[r.Asked.Plan.Unit].Charges != 0 {
+			if totals, err := a.site.Ledger.Totals(t.Context()); err != nil ||
+				totals[r.Asked.Plan.Unit].Charges != 0 {
 				t.Errorf("a look is charged: %v, %v", totals, err)
 			}
 			review, _, err := a.Preview(t.Context(), "illness")
@@ -210,7 +215,9 @@ func TestReviewTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	if review, _, err = a.Preview(t.Context(), "illness"); err != nil ||
-		!slices.ContainsFunc(review.Problems, func(p string) bool { return strings.Contains(p, "pool is not here yet") }) {
+		!slices.ContainsFunc(review.Problems, func(p string) bool {
+			return strings.Contains(p, "pool is not here yet")
+		}) {
 		t.Errorf("without its pool: %q, %v", review.Problems, err)
 	}
 	if _, err := a.Task(r.Asked.Hash); err == nil {

@@ -129,8 +129,9 @@ func shownOn(page string) string {
 	return digest
 }
 
-// TestDesk: a person reads on the page what would leave, and approves. Only what was shown is approved: no other declaration, no form of another page, no form without
-// the digest or the person.
+// TestDesk: a person reads on the page what would leave, and approves. Only what was shown is
+// approved: no other declaration, no form of another page, no form without the digest or the
+// person.
 func TestDesk(t *testing.T) {
 	ctx := context.Background()
 	r := newSite(t, nil)
@@ -321,7 +322,8 @@ func TestDeskAllowsNoMore(t *testing.T) {
 			desk.Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
 			t.Fatal(err)
 		}
-		if _, page := s.get("/study/" + r.Asked.Hash.String()); !strings.Contains(page, "besides alice") {
+		if _, page := s.get("/study/" + r.Asked.Hash.String()); !strings.Contains(page,
+			"besides alice") {
 			t.Errorf("after one of two: %s", page)
 		}
 	})

@@ -70,7 +70,8 @@ func TestCheckLedger(t *testing.T) {
 	wants("spent", health.Warning, "nothing is left of ε = 0.5 at unit record")
 	s.Config.Policy.Total = nil
 	wants("without a limit", health.OK, "the policy limits no total")
-	s.Config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-5}}
+	s.Config.Policy.Year =
+		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-5}}
 	wants("with a limit for a year", health.OK, fmt.Sprintf("left for %d at unit record",
 		time.Now().UTC().Year()))
 	s.Journal.Close() // no statement is answered from here on
@@ -253,7 +254,8 @@ func TestMetrics(t *testing.T) {
 	c.Refused([]any{"study", "x", "by", site.ByPolicy})
 	text := metricsOf(t, c)
 	for state, n := range want {
-		if line := fmt.Sprintf("caucus_agent_studies{state=%q} %d\n", state, n); !strings.Contains(text,
+		if line := fmt.Sprintf("caucus_agent_studies{state=%q} %d\n", state,
+			n); !strings.Contains(text,
 			line) {
 			t.Errorf("no %q in\n%s", line, text)
 		}
@@ -311,7 +313,8 @@ func TestReady(t *testing.T) {
 	wants("after a poll", "200 ready")
 	c.Polled(t.Context(), s, id, errors.New("down"), none)
 	wants("after a poll that failed", "503 the coordinator did not answer the last poll")
-	if text := metricsOf(t, c); !strings.Contains(text, "caucus_agent_answered_timestamp_seconds ") {
+	if text := metricsOf(t, c); !strings.Contains(text,
+		"caucus_agent_answered_timestamp_seconds ") {
 		t.Errorf("it is forgotten when the coordinator answered last:\n%s", text)
 	}
 	c.Polled(t.Context(), s, old, nil, none)

@@ -23,7 +23,9 @@ import (
 // reconciled, which charges once what it lost, and what else is named. Its agent must be stopped.
 func TestReconcile(t *testing.T) {
 	ctx := t.Context()
-	r := newSite(t, func(p *study.Proposal) { p.Mechanism, p.Noise = "tally", study.NoiseCoordinator })
+	r := newSite(t, func(p *study.Proposal) {
+		p.Mechanism, p.Noise = "tally", study.NoiseCoordinator
+	})
 	r.Enrol(t, time.Now())
 	s := r.Open(t)
 	d := r.Offer(t, s)
@@ -86,7 +88,8 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("%d charges, %v, want the study's and the one that was named",
 			totals[privacy.Record].Charges, err)
 	}
-	if err := s.Ledger.Spend(ctx, "next", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 10))); err != nil {
+	if err := s.Ledger.Spend(ctx, "next",
+		privacy.PureCost(privacy.Record, 0, big.NewRat(1, 10))); err != nil {
 		t.Errorf("after the reconciliation: %v", err)
 	}
 }
@@ -98,7 +101,8 @@ func TestSpending(t *testing.T) {
 	r := newSite(t, nil)
 	now := time.Date(2031, 5, 1, 0, 0, 0, 0, time.UTC)
 	r.Config.Clock.Now = func() time.Time { return now }
-	r.Config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-5}}
+	r.Config.Policy.Year =
+		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-5}}
 	s := r.Open(t)
 	half := privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))
 	_, err := s.Ledger.Begin(ctx, "2031")
@@ -176,7 +180,8 @@ func TestTakeUp(t *testing.T) {
 	write(t, s.Studies.Of(study.Hash{4}), site.FileRecords)
 	takes(4, true) // charged on another day
 	takes(5, false)
-	if err := os.WriteFile(filepath.Join(r.Config.State, "day.json"), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Config.State, "day.json"), []byte("{"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.TakeUp(s.Studies.Of(study.Hash{6}), study.Hash{6}); err == nil {
@@ -271,7 +276,8 @@ func TestPrograms(t *testing.T) {
 	}
 	s.Config.Learner.Command = shell(`echo ` + testsite.Planted + ` >&2; exit 1`)
 	s.Config.Scorer.Command = s.Config.Learner.Command
-	if _, err := s.Voter(note).Vote(t.Context(), schema, records, rows); err == nil || failed == nil {
+	if _, err := s.Voter(note).Vote(t.Context(), schema, records, rows); err == nil ||
+		failed == nil {
 		t.Error("a program that fails is not told of")
 	}
 	failed = nil
@@ -349,7 +355,8 @@ func TestSpeed(t *testing.T) {
 	if got := s.Speed.Step(); got != 5*time.Millisecond {
 		t.Errorf("seven days later %v: a machine that became slower is not noticed", got)
 	}
-	if err := os.WriteFile(filepath.Join(r.Config.State, "speed.json"), []byte("x"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Config.State, "speed.json"), []byte("x"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Open(t).Speed.Step(); got < 1 {
@@ -357,8 +364,9 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// TestAuditLines: an event is a line of JSON with its study, its party and who decided; after a line
-// that a crash cut, the next begins on a line of its own; and without the log nothing may happen.
+// TestAuditLines: an event is a line of JSON with its study, its party and who decided; after a
+// line that a crash cut, the next begins on a line of its own; and without the log nothing may
+// happen.
 func TestAuditLines(t *testing.T) {
 	r := newSite(t, nil)
 	file := site.AuditFile(r.Config)

@@ -24,7 +24,8 @@ import (
 
 // after is a site that contributed one study by votes, with the coordinator's receipt, and the
 // release.
-func after(t *testing.T) (r *testsite.Site, e *site.Evidence, signer *protocol.Signer, release study.Release,
+func after(t *testing.T) (r *testsite.Site, e *site.Evidence, signer *protocol.Signer,
+	release study.Release,
 	receipt protocol.Receipt) {
 	t.Helper()
 	r = testsite.New(t.TempDir(), testsite.SchemaYAML, func(p *study.Proposal) {
@@ -62,7 +63,8 @@ func after(t *testing.T) (r *testsite.Site, e *site.Evidence, signer *protocol.S
 	return r, e, signer, release, receipt
 }
 
-func keep(t *testing.T, r *testsite.Site, h study.Hash, signer *protocol.Signer, said protocol.Receipt) {
+func keep(t *testing.T, r *testsite.Site, h study.Hash, signer *protocol.Signer,
+	said protocol.Receipt) {
 	t.Helper()
 	said, err := said.Sign(signer)
 	if err == nil {

@@ -63,8 +63,8 @@ func TestSharedFolder(t *testing.T) {
 	}
 }
 
-// TestLedgerMissing: a folder that holds contributions is not opened with an empty ledger, whichever
-// of their files is left; a new folder is.
+// TestLedgerMissing: a folder that holds contributions is not opened with an empty ledger,
+// whichever of their files is left; a new folder is.
 func TestLedgerMissing(t *testing.T) {
 	for _, file := range []string{site.FileUpload, site.FileReceipt} {
 		r := newSite(t, nil)
@@ -106,7 +106,8 @@ func removeLedger(t *testing.T, c site.Config) {
 func TestShardKey(t *testing.T) {
 	r := newSite(t, nil)
 	first := r.Open(t)
-	if again := r.Open(t); !bytes.Equal(first.ShardKey, again.ShardKey) || len(first.ShardKey) != 32 {
+	if again := r.Open(t); !bytes.Equal(first.ShardKey, again.ShardKey) ||
+		len(first.ShardKey) != 32 {
 		t.Errorf("keys %x, %x", first.ShardKey, again.ShardKey)
 	}
 	if other := newSite(t, nil).Open(t); bytes.Equal(first.ShardKey, other.ShardKey) {
@@ -185,7 +186,8 @@ func TestDossiers(t *testing.T) {
 			t.Errorf("%s is found as %s, %v", name, h, err)
 		}
 	}
-	for name, says := range map[string]string{"three": "there is no study", one.String()[:5]: "there is no study"} {
+	for name, says := range map[string]string{"three": "there is no study",
+		one.String()[:5]: "there is no study"} {
 		if _, err := all.Find(name); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -193,7 +195,8 @@ func TestDossiers(t *testing.T) {
 	if err := all.Of(study.Hash{9}).Write(site.FilePlan, []byte(`{"name":"one"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.Find("one"); err == nil || !strings.Contains(err.Error(), "2 studies are called") {
+	if _, err := all.Find("one"); err == nil ||
+		!strings.Contains(err.Error(), "2 studies are called") {
 		t.Errorf("a name of two: %v", err)
 	}
 	write(t, all.Of(two), site.FileRelease)
@@ -202,7 +205,8 @@ func TestDossiers(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(all.Of(two).Dir, site.FileRelease), past, past); err != nil {
 		t.Fatal(err)
 	}
-	if released, err := all.Released(); err != nil || !slices.Equal(released, []study.Hash{one, two}) {
+	if released, err := all.Released(); err != nil ||
+		!slices.Equal(released, []study.Hash{one, two}) {
 		t.Errorf("released are %v, %v", released, err)
 	}
 	none := site.Config{State: filepath.Join(t.TempDir(), "none")}.Studies()
@@ -221,7 +225,8 @@ func TestFacts(t *testing.T) {
 	if d.Declared() != 0 || d.Early(now) || d.EndedAfter() != study.MaxAmendments+1 {
 		t.Error("facts are read where none is written")
 	}
-	for _, f := range []struct{ file, text string }{{site.FileRecords, "61\n"}, {site.FileEnded, "2\n"}} {
+	for _, f := range []struct{ file, text string }{{site.FileRecords, "61\n"},
+		{site.FileEnded, "2\n"}} {
 		if err := d.Write(f.file, []byte(f.text)); err != nil {
 			t.Fatal(err)
 		}
@@ -338,15 +343,18 @@ func TestApprovers(t *testing.T) {
 	signed := func(h study.Hash, name string) []byte {
 		return key.Sign(protocol.ApprovalDocument, site.ApprovalText(h, shown, name))
 	}
-	for _, a := range []site.Approval{{Name: "alice", Shown: shown, Signature: signed(r.Asked.Hash, "alice")},
+	for _, a := range []site.Approval{{Name: "alice", Shown: shown,
+		Signature: signed(r.Asked.Hash, "alice")},
 		{Name: "李 / 明", Shown: shown},
-		{Name: "bob", Shown: shown, Signature: signed(study.Hash{1}, "bob")}, {Name: "carol", Shown: "before"}} {
+		{Name: "bob", Shown: shown, Signature: signed(study.Hash{1}, "bob")},
+		{Name: "carol", Shown: "before"}} {
 		if err := d.WriteJSON(site.ApprovalFile(a.Name), a); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// A file under another's name is nobody's.
-	if err := d.WriteJSON(site.ApprovalFile("mallory"), site.Approval{Name: "alice", Shown: shown}); err != nil {
+	if err := d.WriteJSON(site.ApprovalFile("mallory"),
+		site.Approval{Name: "alice", Shown: shown}); err != nil {
 		t.Fatal(err)
 	}
 	wants := func(when string, names, lapsed []string) {
@@ -511,7 +519,8 @@ func TestIdentityOfASite(t *testing.T) {
 	if err := operator.Save(site.IdentityFile(r.Config)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := site.Identity(r.Config); err == nil || !strings.Contains(err.Error(), "a party's invitation") {
+	if _, _, err := site.Identity(r.Config); err == nil ||
+		!strings.Contains(err.Error(), "a party's invitation") {
 		t.Errorf("an operator's: %v", err)
 	}
 }

@@ -58,7 +58,11 @@ func figureSVG(f study.ReportFigure) string {
 		v := float64(k) / 5
 		fmt.Fprintf(&b, `<path d="M%.1f %.1fh%.0fM%.1f %.1fv%.0f" stroke="currentColor" stroke-opacity=".15"/>`, acrossOf(0), downOf(v), squareSize, acrossOf(v), downOf(1), squareSize)
 		label(&b, acrossOf(0)-8, downOf(v)+5, "end", fmt.Sprintf("%.1f", v))
-		label(&b, acrossOf(v), downOf(0)+18, "middle", fmt.Sprintf("%.2g", f.From+v*(f.To-f.From)))
+		at, anchor := acrossOf(v), "middle"
+		if k == 5 { // long numbers stay inside the frame
+			at, anchor = squareWidth-2, "end"
+		}
+		label(&b, at, downOf(0)+18, anchor, fmt.Sprintf("%.4g", f.From+v*(f.To-f.From)))
 	}
 	label(&b, acrossOf(.5), squareHeight-8, "middle", f.X)
 	fmt.Fprintf(&b, `<text transform="translate(16 %.0f) rotate(-90)" text-anchor="middle" fill="currentColor">%s</text>`, downOf(.5), html.EscapeString(f.Y))

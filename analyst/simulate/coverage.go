@@ -8,7 +8,6 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
-	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/describe"
@@ -54,62 +53,20 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool,
 		return fail(fmt.Errorf("study kind %q has no table", p.Kind))
 	}
 	var tally heldTally
-	var parts [][][]describe.Part
-	var weight int64
-	exact, right := make([]int64, of.Statistic.Cells()), newTruth(p)
+	again, right := redraw{of: of}, newTruth(p)
 	for _, r := range parties {
 		right.add(r)
-		parts = append(parts, describe.Parts(p, r))
-		weight += int64(r.Len())
-		add(exact, parts[len(parts)-1], nil)
+		again.add(describe.Parts(p, r))
 	}
 	truth, rng := right.table(), rand.New(rand.NewPCG(seed, 0x636f766572))
 	for draw := range repeats {
-		if err := ctx.Err(); err != nil {
+		whole, sample, draws, err := again.draw(ctx, rng)
+		if err != nil {
 			return fail(err)
-		}
-		sample, noise := make([]int64, len(exact)), make([]int64, len(exact))
-		whole := make([]int64, len(exact))
-		draws := 0
-		release := func(vector []int64, weight int64) error {
-			requests, err := bodies.Requests(of.Statistic, vector, weight)
-			if err != nil {
-				return err
-			}
-			out, err := study.Settle(ctx, privacy.Simulation(rng.Uint64()), of.Hash(), requests)
-			if err != nil {
-				return err
-			}
-			for j, v := range out[0].Values {
-				noise[j] += v - vector[j]
-			}
-			draws++
-			return nil
-		}
-		for _, records := range parts {
-			own := make([]int64, len(exact))
-			add(own, records, rng)
-			for j, v := range own {
-				sample[j] += v
-			}
-			if p.Noise.AtSite() {
-				if err := release(own, int64(len(records))); err != nil {
-					return fail(err)
-				}
-			}
-		}
-		for !p.Noise.AtSite() && draws < p.Noise.Draws(len(parties)) {
-			if err := release(sample, weight); err != nil {
-				return fail(err)
-			}
-		}
-		for j, v := range noise {
-			sample[j] += v
-			whole[j] = exact[j] + v
 		}
 		tables := make([]described.Table, 2)
 		for i, vector := range [][]int64{sample, whole} {
-			if tables[i], err = finished(t, vector, weight, draws); err != nil {
+			if tables[i], err = finished(t, vector, again.weight, draws); err != nil {
 				return fail(err)
 			}
 		}
@@ -118,27 +75,11 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool,
 	return tally.all(), nil
 }
 
-// add adds the parts of all records to out or, with an rng, those of a resample of the records.
-func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
-	for i := range records {
-		if rng != nil {
-			i = rng.IntN(len(records))
-		}
-		for _, p := range records[i] {
-			out[p.Cell] += p.Adds
-		}
-	}
-}
-
-func finished(t study.Finisher, vector []int64, weight int64, draws int) (out described.Table,
-	err error) {
-	total := bodies.Total{Weight: float64(weight), Draws: draws}
-	for _, v := range vector {
-		total.Values = append(total.Values, float64(v))
-	}
-	made, err := t.(bodies.Finisher).FinishTotal(total, nil)
+func finished(t study.Finisher, vector []int64, weight int64, draws int) (described.Table,
+	error) {
+	made, err := finishVector(t, vector, weight, draws)
 	if err != nil {
-		return out, err
+		return described.Table{}, err
 	}
 	return described.TableOf(study.Release{Result: made})
 }

@@ -12,7 +12,7 @@
 // No file uses a declaration of a later one, except in part 2, whose files use each other.
 //
 //  1. servers.go (two servers), terms.go. 2. deal.go (who gets which records), contributions.go
-//     (what parties send), run.go. 3. split.go, truth.go, coverage.go (intervals), rehearse.go
-//     (given parties); one for each kind: classify.go, ratio.go, labels.go, reweigh.go,
-//     describe.go, evaluate.go.
+//     (what parties send), run.go. 3. split.go, truth.go, redraw.go, coverage.go (intervals),
+//     rehearse.go (given parties); one for each kind: classify.go, ratio.go, labels.go, reweigh.go,
+//     describe.go, survival.go, evaluate.go.
 package simulate

@@ -56,6 +56,7 @@ var simulated = map[string]func() Simulation{
 		return &simulate.ReweighTerms{RecordTerms: simulate.RecordTerms{Repeats: 10}, Share: .9}
 	},
 	"describe": func() Simulation { return new(simulate.DescribeTerms) },
+	"survival": func() Simulation { return new(simulate.DescribeTerms) },
 	"evaluate": func() Simulation {
 		return &simulate.Terms{RecordTerms: once,
 			PoolTerms: simulate.PoolTerms{PoolFraction: .05, PoolRows: 10_000}}

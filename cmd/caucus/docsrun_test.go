@@ -89,8 +89,9 @@ func TestPagesRun(t *testing.T) {
 
 // offline says whether a command does something without a daemon and without another program.
 func offline(c pageCommand) bool {
-	if c.site || len(c.words) < 2 || !slices.Contains([]string{"simulate", "forecast", "release", "pool",
-		"privacy", "dataset"}, c.words[0]) {
+	if c.site || len(c.words) < 2 ||
+		!slices.Contains([]string{"simulate", "forecast", "release", "pool",
+			"privacy", "dataset"}, c.words[0]) {
 		return false
 	}
 	if !c.block && !slices.ContainsFunc(c.words[1:], func(w string) bool {

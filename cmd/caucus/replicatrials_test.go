@@ -384,7 +384,8 @@ func TestReplicaTrials(t *testing.T) {
 				return
 			}
 			t.Logf("%s, %d times: next epoch %v; agents wait %v; listed as alive %v; "+
-				"listed again after its start %v", trial.name, trial.times, epochs, waits, gone, join)
+				"listed again after its start %v", trial.name, trial.times, epochs, waits, gone,
+				join)
 			for what, f := range map[string]struct {
 				is   figures
 				most bounds

@@ -104,14 +104,15 @@ func TestBackup(t *testing.T) {
 		t.Errorf("the ledger must have reached %d, %v", last, err)
 	}
 	l := must(privacy.Open(stores.Journal, privacy.Config{LastSequence: last}))
-	if err := l.Spend(ctx, "d", privacy.PureCost(privacy.Party, 0, big.NewRat(1, 10))); !errors.Is(err,
+	if err := l.Spend(ctx, "d", privacy.PureCost(privacy.Party, 0,
+		big.NewRat(1, 10))); !errors.Is(err,
 		privacy.ErrBehind) {
 		t.Errorf("a ledger that was put back charges: %v", err)
 	}
 }
 
-// TestBackupReport: a report that names other files or another head than the backup has is said to be
-// changed, and nothing is restored by it.
+// TestBackupReport: a report that names other files or another head than the backup has is said to
+// be changed, and nothing is restored by it.
 func TestBackupReport(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -133,7 +134,8 @@ func TestBackupReport(t *testing.T) {
 		if must(0, os.Remove(path)); test.text != "" {
 			must(0, os.WriteFile(path, []byte(test.text), 0o600))
 		}
-		if _, err := CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), test.says) {
+		if _, err := CheckBackup(ctx, out, ""); err == nil ||
+			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v, want …%s…", name, err, test.says)
 		}
 		if _, err := Restore(ctx, out, filepath.Join(t.TempDir(), "new")); err == nil {
@@ -292,7 +294,8 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("an entry that nobody knows: %v", err)
 	}
 	e := must(ReadEvidence(ctx, c.Dir))
-	if e.Kept.Sequence != 2 || e.KeptAt != c.HeadFile() || e.Keys.Newest() == (protocol.SignerKey{}) ||
+	if e.Kept.Sequence != 2 || e.KeptAt != c.HeadFile() ||
+		e.Keys.Newest() == (protocol.SignerKey{}) ||
 		len(e.Lines) != 0 || e.Last != 0 {
 		t.Errorf("the folder proves %+v", e)
 	}
@@ -388,7 +391,8 @@ func TestRotate(t *testing.T) {
 	for i := range protocol.MaxSuccessions {
 		key := must(Rotate(c.Dir, now))
 		ring := must(LoadKeyring(c))
-		if ring.Keys.Newest() != key || ring.Signer.Key() != key || ring.Keys.First() != first.Signer.Key() ||
+		if ring.Keys.Newest() != key || ring.Signer.Key() != key ||
+			ring.Keys.First() != first.Signer.Key() ||
 			len(ring.Keys.Successions()) != i+1 {
 			t.Fatalf("after %d changes: %+v", i+1, ring.Keys)
 		}
@@ -407,7 +411,8 @@ func TestRotate(t *testing.T) {
 		operator.Coordinator != "127.0.0.1:7443" {
 		t.Errorf("a profile of %s follows to %v", operator.Coordinator, keys.Newest())
 	}
-	if _, err := NewOperator(t.Context(), c.Dir, "SECOND", now); !errors.Is(err, protocol.ErrExists) {
+	if _, err := NewOperator(t.Context(), c.Dir, "SECOND", now); !errors.Is(err,
+		protocol.ErrExists) {
 		t.Errorf("a name that differs in case: %v", err)
 	}
 	text := must(os.ReadFile(c.Path(KeyringFile)))
@@ -442,15 +447,20 @@ func TestMembersAreOnce(t *testing.T) {
 		}
 	}
 	must(0, stores.Store.Update(t.Context(), func(tx records.Tx) error {
-		return errors.Join(tx.AddToken(records.Token{ID: "t1", Quota: 1, Created: now, Expires: now.Add(time.Hour)}),
-			tx.AddMember("joined", protocol.RoleParty), tx.Join("t1", [32]byte{1}, "joined", []byte("x")),
-			tx.AddCertificate(records.Certificate{Serial: "5", Name: "joined", Expires: now.Add(time.Hour)}))
+		return errors.Join(tx.AddToken(records.Token{ID: "t1", Quota: 1, Created: now,
+			Expires: now.Add(time.Hour)}),
+			tx.AddMember("joined", protocol.RoleParty), tx.Join("t1", [32]byte{1}, "joined",
+				[]byte("x")),
+			tx.AddCertificate(records.Certificate{Serial: "5", Name: "joined",
+				Expires: now.Add(time.Hour)}))
 	}))
 	if err := ensure("joined", protocol.RoleParty); !errors.Is(err, protocol.ErrExists) ||
 		!strings.Contains(err.Error(), "join token t1") {
 		t.Errorf("a name that came by a token: %v", err)
 	}
-	must(0, stores.Store.Update(t.Context(), func(tx records.Tx) error { return tx.Revoke("joined") }))
+	must(0, stores.Store.Update(t.Context(), func(tx records.Tx) error {
+		return tx.Revoke("joined")
+	}))
 	must(0, ensure("joined", protocol.RoleParty))
 }
 
@@ -471,7 +481,8 @@ func TestMakeHelper(t *testing.T) {
 	for says, at := range map[string][2]string{"is none": {"127.0.0.1:7444", "key"},
 		"own": {"127.0.0.1:7444", first.Key.String()}, "HOST:PORT": {"nowhere", other.String()},
 		"not given": {"127.0.0.1:7444", ""}} {
-		if _, err := MakeHelper(c.Dir, at[0], at[1]); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := MakeHelper(c.Dir, at[0], at[1]); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want …%s…", at, err, says)
 		}
 	}
@@ -514,15 +525,18 @@ label: {column: y, classes: [no, yes]}
 features:
   - {column: a, kind: numeric, min: 0, max: 10}
 `)))
-	plan := study.Plan{Name: "trial", Kind: "classify", Schema: schema, Map: dataset.Identity(schema),
+	plan := study.Plan{Name: "trial", Kind: "classify", Schema: schema,
+		Map:      dataset.Identity(schema),
 		Deadline: now.UTC().Truncate(time.Second), Roster: []study.PartyID{"p0", "p1"},
 		Unit: privacy.Party, Epsilon: 1, Delta: 1e-6, KindTerms: []byte(`{"shards":1}`), Mechanism: "tally", Noise: study.NoiseCoordinator, Minimum: 2}
 	signed := func(name string, by *protocol.Signer) protocol.SignedRelease {
 		p := plan
 		p.Name = name
-		r := study.Release{Plan: must(p.Canonical()), Manifest: study.Manifest{Form: study.ManifestForm, Kind: "classify", Unit: privacy.Party,
-			Contributed: []study.PartyID{"p0", "p1"}, Ledger: []privacy.Line{{Sequence: 4}},
-			Sealed: "all contributed"}}
+		r := study.Release{Plan: must(p.Canonical()),
+			Manifest: study.Manifest{Form: study.ManifestForm, Kind: "classify",
+				Unit:        privacy.Party,
+				Contributed: []study.PartyID{"p0", "p1"}, Ledger: []privacy.Line{{Sequence: 4}},
+				Sealed: "all contributed"}}
 		r.PlanHash = study.HashOf(r.Plan)
 		document := must(json.Marshal(r))
 		return protocol.SignedRelease{Release: r, Document: document,
@@ -545,7 +559,8 @@ features:
 		t.Errorf("the store knows entry %d", e.Last)
 	}
 	plan.Purpose = "another plan of the same name"
-	if all := must(PutBack(ctx, c.Dir, []protocol.SignedRelease{signed("trial", ring.Signer)}, now)); len(all) != 1 ||
+	if all := must(PutBack(ctx, c.Dir, []protocol.SignedRelease{signed("trial", ring.Signer)},
+		now)); len(all) != 1 ||
 		!strings.Contains(all[0].Why, "another study has its name") {
 		t.Errorf("a second study of one name: %+v", all)
 	}
@@ -557,7 +572,8 @@ func TestStores(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
 	lead := must(LeadStores(ctx, c, nil))
-	if _, err := LeadStores(ctx, c, nil); err == nil || !strings.Contains(err.Error(), "another coordinator") {
+	if _, err := LeadStores(ctx, c, nil); err == nil ||
+		!strings.Contains(err.Error(), "another coordinator") {
 		t.Errorf("two lead: %v", err)
 	}
 	must(0, lead.AskAgain(ctx, c))
@@ -619,7 +635,9 @@ func TestLeader(t *testing.T) {
 	}
 	c.Single = true
 	refused := errors.New("not now")
-	if _, err := LeadStores(ctx, c, func(*database.Lease) error { return refused }); !errors.Is(err, refused) {
+	if _, err := LeadStores(ctx, c, func(*database.Lease) error {
+		return refused
+	}); !errors.Is(err, refused) {
 		t.Errorf("it leads though it may not: %v", err)
 	}
 	old := must(LeadStores(ctx, c, nil))

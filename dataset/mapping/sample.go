@@ -27,9 +27,9 @@ const (
 	cellBytes   = 32
 )
 
-// ReadSample reads rows to their end, and keeps the first, the last, and as many of the others as the
-// limits allow. Which ones hangs on their number alone, and is as if drawn: rows that alternate are
-// kept alike. An error is about the file.
+// ReadSample reads rows to their end, and keeps the first, the last, and as many of the others as
+// the limits allow. Which ones hangs on their number alone, and is as if drawn: rows that alternate
+// are kept alike. An error is about the file.
 func ReadSample(rows dataset.Rows) (s Sample, err error) {
 	fail := func(err error) (Sample, error) { return s, fmt.Errorf("read records: %w", err) }
 	s.Columns = rows.Columns()

@@ -69,9 +69,11 @@ var rooms = map[string][]string{
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "auxdata", "dataset", "privacy", "aggregation/embedding"},
 	"study/reweigh/weighed":     {"aggregation", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/reweigh"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
-	"study/kinds/results":       {"auxdata", "study", "study/evaluate", "study/kinds", "study/describe/described", "study/ratio/estimated", "study/labels/learned", "study/classify/trained", "study/reweigh/weighed"},
+	"study/survival":            {"study", "study/bodies", "study/keyed", "aggregation/shares", "auxdata", "dataset", "privacy"},
+	"study/survival/lifetable":  {"study", "study/bodies", "study/survival", "aggregation/validation", "privacy"},
+	"study/kinds/results":       {"auxdata", "study", "study/survival/lifetable", "study/evaluate", "study/kinds", "study/describe/described", "study/ratio/estimated", "study/labels/learned", "study/classify/trained", "study/reweigh/weighed"},
 	"study/kinds/planning":      {"auxdata", "dataset", "study", "study/kinds", "study/kinds/results"},
-	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
+	"study/kinds":               {"study", "study/survival", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"analyst/export":            {"study", "study/classifier", "dataset", "study/kinds/results"},
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "analyst/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy", "study/kinds/results", "study/kinds/planning"},
 	"analyst/terms":             {"internal/yamlfile", "study", "study/kinds", "analyst/simulate", "dataset"},
@@ -79,7 +81,7 @@ var rooms = map[string][]string{
 	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy", "study/kinds/results"},
 	"study/stated":              {"study"},
 	"analyst/forecast":          {"study", "study/classifier", "study/classify", "study/stated", "analyst/simulate", "auxdata", "dataset", "learners", "study/classifier/fitted", "study/classify/trained"},
-	"analyst/simulate":          {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned", "study/kinds/planning", "study/reweigh/weighed"},
+	"analyst/simulate":          {"study", "study/survival", "study/survival/lifetable", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned", "study/kinds/planning", "study/reweigh/weighed"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
 	"aggregator/uploading":      {"aggregation/shares", "protocol", "study", "study/bodies"},
@@ -134,6 +136,8 @@ var pure = map[string][]string{
 	"study/labels":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/labels/learned":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/ratio":              {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/survival":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/survival/lifetable": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/ratio/estimated":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/reweigh":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"analyst/export":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
@@ -148,7 +152,8 @@ var pure = map[string][]string{
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.
 var forTests = []string{"internal/house", "internal/testlevel", "internal/testlevel/report",
 	"internal/testlevel/style", "internal/testlevel/tokens", "internal/testserver",
-	"internal/testpages", "internal/testsite", "privacy/audit", "privacy/audit/laws", "study/conformance"}
+	"internal/testpages", "internal/testsite", "privacy/audit", "privacy/audit/laws",
+	"study/conformance"}
 
 // TestImports holds the table of rooms.
 func TestImports(t *testing.T) {
@@ -500,7 +505,8 @@ func TestLocksSayWhatTheyGuard(t *testing.T) {
 	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy",
 		"agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator",
 		"coordinator/cluster", "coordinator/folder", "coordinator/members", "coordinator/records",
-		"coordinator/watch", "protocol", "cmd/internal/console", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
+		"coordinator/watch", "protocol", "cmd/internal/console", "cmd/caucus", "lab", "privacy",
+		"privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

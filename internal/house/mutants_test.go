@@ -881,7 +881,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "texts that begin as the one before have no bound", room: "dataset/files",
-		file: "parquetpages.go", old: "begins+ends > p.most", new: "ends > p.most",
+		file: "parquetpages.go", old: "begins+ends > p.most", new: "0*begins+ends > p.most",
 		found: "TestHostileFiles",
 	},
 	{
@@ -1470,5 +1470,41 @@ var mutants = []mutant{
 		name: "the program of a site shows ledgers of servers", room: "cmd/internal/siteverbs", file: "ledgershow.go",
 		old: "	if p.servers != nil {\n\t\tf.StringVar(&p.dir", new: "	if true {\n\t\tf.StringVar(&p.dir",
 		found: "TestWordsAreThePrograms",
+	},
+	{
+		name: "a time on an edge counts below", room: "study/survival", file: "cells.go",
+		old:   "v >= l.time.places[bin]-onEdge",
+		new:   "v > l.time.places[bin]+onEdge",
+		found: "TestEveryRecordHasOneCell",
+	},
+	{
+		name: "a time below 0 counts as one", room: "study/survival", file: "cells.go",
+		old:   "missing || v < l.time.zero-onEdge",
+		new:   "missing",
+		found: "TestEveryRecordHasOneCell",
+	},
+	{
+		name: "a record moves one count of a curve", room: "study/survival", file: "statistic.go",
+		old:   "L1: 2, L2sq: 2, Cells: 2,",
+		new:   "L1: 1, L2sq: 1, Cells: 1,",
+		found: "TestNeighbours",
+	},
+	{
+		name: "sums over later intervals are clipped", room: "study/survival/lifetable", file: "curve.go",
+		old:   "rest += c.events[j] + c.censored[j]",
+		new:   "rest += max(0, c.events[j]) + max(0, c.censored[j])",
+		found: "TestNothingIsClipped",
+	},
+	{
+		name: "who is last seen in an interval counts to its end", room: "study/survival/lifetable", file: "curve.go",
+		old:   "m := n - c.censored[j]/2",
+		new:   "m := n",
+		found: "TestNoiseByGradient",
+	},
+	{
+		name: "noise is left out of the log-rank test", room: "study/survival/lifetable", file: "compare.go",
+		old:   "return excess / math.Sqrt(sampling+noise), true",
+		new:   "return excess / math.Sqrt(sampling), true",
+		found: "TestLogRankNoise",
 	},
 }

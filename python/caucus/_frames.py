@@ -160,7 +160,7 @@ def _statistics(c: Document, s: Document) -> Iterable[Tuple[str, str, Optional[D
 def one_in_words(tables: List[Document], site: Optional[str]) -> pd.DataFrame:
     of = "the records" if site is None else "the records of %s" % site
     for t in tables or []:
-        if t["title"] == of or t["title"].startswith(of + ", by "):
+        if t["title"] == of or t["title"].startswith(of + ", "):
             return words(t)
     raise NotHeld("there is no table of %s here" % of)
 
@@ -185,6 +185,40 @@ def sites(body: Document) -> pd.DataFrame:
         inside = t.get("inside") or {"noisy": None, "share": None}
         rows.append([s["party"], t["noise_sd"], inside["noisy"], *_ends(inside["share"]), t["records"]])
     return _frame(rows, ["party"], ["noise_sd", "matching", "share", "low", "high", "noise_low", "noise_high"], ["records"])
+
+
+# survival
+
+
+def _level(group: Document) -> str:
+    return group["level"] or "all"
+
+
+def curves(body: Document) -> pd.DataFrame:
+    rows = [[_level(g), p["time"], *_number(p["survival"]), p["at_risk"], p["events"]] for g in body["groups"] for p in g["points"]]
+    return _frame(rows, ["group"], ["time", *NUMBER, "at_risk", "events"])
+
+
+def survival_groups(body: Document) -> pd.DataFrame:
+    rows = [[_level(g), g["records"], g["events"], *_ended(g["median"]), *_ended(g["mean"])] for g in body["groups"]]
+    names = [m + e for m in ("median", "mean") for e in ("", "_low", "_high")]
+    return _frame(rows, ["group"], ["records", "events", *names])
+
+
+def _ended(n: Document) -> List[Any]:
+    """Value and ends of a number; an open end is infinite."""
+    if n.get("unknown"):
+        return [None] * 3
+    return [n["value"], -math.inf if n.get("no_low") else n["low"], math.inf if n.get("no_high") else n["high"]]
+
+
+def compared(body: Document) -> pd.DataFrame:
+    rows = [
+        [c["of"], c["to"], c["hazard_ratio"].get("unknown", ""), *_ended(c["hazard_ratio"]), c.get("log_rank_p"), c["at"], *_ended(c["difference"])]
+        for c in body.get("compared") or []
+    ]
+    numbers = ["hazard_ratio", "ratio_low", "ratio_high", "log_rank_p", "at", "difference", "difference_low", "difference_high"]
+    return _frame(rows, ["of", "to", "unknown"], numbers, order=["of", "to", *numbers, "unknown"])
 
 
 # evaluate
@@ -332,6 +366,11 @@ def simulated(said: Document) -> pd.DataFrame:
         return _described(said)
     if said["study"] == "evaluate":
         return _judged(said)
+    if said["study"] == "survival":
+        truth = curves(said["true"]).set_index(["group", "time"])["value"]
+        out = curves(said["released"])
+        out.insert(2, "true", [truth.get(at, math.nan) for at in zip(out["group"], out["time"])])
+        return out
     rows: List[List[Any]] = []
     for name, value in said.items():
         if name not in _SETTINGS and not isinstance(value, bool):

@@ -71,12 +71,33 @@ def _legend(ax: Any, given: Any, columns: int) -> None:
 
 def release(of: Release, data: Any, ax: Any) -> Any:
     pyplot()
-    draw = {"classify": _coefficients, "labels": _shares, "describe": _table_one, "evaluate": _evaluation, "ratio": _shares, "reweigh": _means}.get(of.kind)
+    draw = {"classify": _coefficients, "labels": _shares, "describe": _table_one, "evaluate": _evaluation, "ratio": _shares, "reweigh": _means, "survival": _curves}.get(of.kind)
     if draw is None:
         raise NotHeld("there is no drawing of a release of kind %s" % of.kind)
     if data is not None and of.kind != "ratio":
         raise NotHeld("a %s release says nothing of other records: leave data out" % of.kind)
     return draw(of, data, ax)
+
+
+def _curves(of: Release, _: Any, ax: Any) -> Any:
+    return _survival(of._of("curves"), _title(of, "Survival, 95 % bands"), ax)
+
+
+def _survival(body: Dict[str, Any], title: str, ax: Any) -> Any:
+    told, given = _frames.curves(body), ax
+    ax = _axes(ax, 6.4, 4.2)
+    for (name, g), colour in zip(told.groupby("group", sort=False), COLOURS):
+        ax.plot([0, *g["time"]], [1, *g["value"]], color=colour, label=name)
+        ax.fill_between([0, *g["time"]], [1, *g["low"]], [1, *g["high"]], color=colour, alpha=0.18, linewidth=0)
+    _bare(ax)
+    ax.set_ylim(0, 1.02)
+    ax.set_xlim(left=0)
+    ax.set_xlabel(body["time"])
+    ax.set_ylabel("share without %s" % body["event"])
+    ax.set_title(title, loc="left")
+    if told["group"].nunique() > 1:
+        _legend(ax, given, 4)
+    return ax
 
 
 def _title(of: Release, text: str) -> str:
@@ -311,6 +332,11 @@ def simulated(said: Dict[str, Any], ax: Any) -> Any:
         return _beside(frame[frame["statistic"] == "share"], ["variable", "level", "group"], "share of the records", ax)
     if kind == "evaluate":
         return _beside(frame[frame["measure"] == "AUC"], ["class", "group"], "AUC", ax)
+    if kind == "survival":
+        ax = _survival(said["released"], "One simulated release, 95 % bands", ax)
+        for _, g in frame.groupby("group", sort=False):
+            ax.plot([0, *g["time"]], [1, *g["true"]], color="black", linewidth=0.8, linestyle=(0, (3, 2)))
+        return ax
     name = {"classify": "accuracy", "ratio": "l1", "labels": "accuracy"}.get(kind)
     if name is None:
         names, label = ["true", "weighted pool", "without noise", "pool as it is"], "share of the private records that match"

@@ -24,6 +24,7 @@ FRAMES = {
     "evaluate": ["measures", "roc", "calibration", "thresholds"],
     "ratio": ["shares"],
     "reweigh": ["weights", "means", "query", "path"],
+    "survival": ["curves", "groups", "compared"],
 }
 
 
@@ -65,7 +66,7 @@ class Release:
 
     @property
     def kind(self) -> str:
-        """classify, labels, describe, evaluate, ratio or reweigh."""
+        """classify, labels, describe, evaluate, ratio, reweigh or survival."""
         return str(self.document["kind"])
 
     @property
@@ -158,6 +159,23 @@ class Release:
         """Of a describe release that shows its sites: the records of each, and those that match."""
         return _frames.sites(self._of("sites"))
 
+    def curves(self) -> pd.DataFrame:
+        """Of a survival release: the share without the event at the end of each interval, in each
+        group, with a 95 % interval of noise and sampling; at_risk and events are of the interval, as
+        released. A curve ends where too few records are left."""
+        return _frames.curves(self._of("curves"))
+
+    def groups(self) -> pd.DataFrame:
+        """Of a survival release: records, events, median time and mean time up to the curve's end, of
+        each group. A median of NaN is not reached; an end that the band does not reach is infinite."""
+        return _frames.survival_groups(self._of("groups"))
+
+    def compared(self) -> pd.DataFrame:
+        """Of a survival release: each later group beside the first, unadjusted: hazard ratio, log-rank
+        p value, and the difference of shares at a time that both curves reach. unknown says why a
+        hazard ratio is NaN."""
+        return _frames.compared(self._of("compared"))
+
     def measures(self) -> pd.DataFrame:
         """Of an evaluate release: records, prevalence, auc, slope, intercept and brier, for each class,
         for everybody and each group, with 95 % intervals of noise and sampling; an end that noise
@@ -239,7 +257,7 @@ class Release:
 
     def plot(self, data: Optional[Data] = None, ax: Any = None) -> Any:
         """Draw what the release holds, with Matplotlib: odds ratios, a table one, ROC and calibration,
-        shares of classes (of a ratio release in data), or means of features.
+        shares of classes (of a ratio release in data), means of features, or survival curves.
 
         ax: axes to draw in, of a drawing that needs one. Gives the axes: several of describe and
         evaluate. `release.plot().figure.savefig("odds.png")` keeps one.

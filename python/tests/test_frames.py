@@ -32,6 +32,7 @@ STUDIES = {
     "labels": {"parties": 4, "generate": 1500},
     "ratio": {"parties": 8, "records": 300, "generate": 8000},
     "reweigh": {"generate": 3000, "split": "sex=male", "query": "readmitted == yes", "folder": "hospitals", "repeats": 2},
+    "survival": {"parties": 4, "generate": 6000, "time": "days", "by": "sex"},
 }
 
 
@@ -251,6 +252,19 @@ class TableOne(Exact):
         for site in ("nobody", None):
             with self.assertRaisesRegex(caucus.NotHeld, "there is no table of the records"):
                 loaded("sites" if site else "counted").table_one(site=site, text=True)
+
+    def test_curves(self):
+        r, body = loaded("survival"), said("release", "show", "survival.json")["result"]
+        points = [(g["level"], p) for g in body["groups"] for p in g["points"]]
+        frame = r.curves()
+        self.assertEqual(list(frame["group"]), [g for g, _ in points])
+        self.same(frame["time"], [p["time"] for _, p in points])
+        for name in ("value", "sd", "noise_sd", "low", "high"):
+            self.same(frame[name], [p["survival"][name] for _, p in points], name)
+        self.same(r.groups()["records"], [g["records"] for g in body["groups"]])
+        self.same(r.groups()["mean"], [g["mean"]["value"] for g in body["groups"]])
+        self.same(r.compared()["hazard_ratio"], [c["hazard_ratio"]["value"] for c in body["compared"]])
+        self.same(r.compared()["difference_low"], [c["difference"]["low"] for c in body["compared"]])
 
     def test_histograms(self):
         for name in self.kinds:
@@ -480,7 +494,7 @@ class Studies(Exact):
         labels = caucus.forecast("labels", parties=10, records=100)
         self.same(labels.frame()["share_error"], [m["share_error"] for m in labels["labels"]["mechanisms"]])
         self.assertEqual(labels.needed().iloc[0, 3:].tolist(), labels["labels"]["table"][0]["needed"])
-        with self.assertRaisesRegex(caucus.NotHeld, "in words: ± .* records a count"):
+        with self.assertRaisesRegex(caucus.NotHeld, "in words: noise on each count: standard deviation"):
             caucus.forecast("describe", parties=3, records=100).frame()
         with self.assertRaisesRegex(caucus.NotHeld, "sweep="):
             labels.curves()

@@ -407,7 +407,8 @@ func TestShares(t *testing.T) {
 		key := shares.Key{1}
 		var at [2]*shares.Preparation
 		for r := range at {
-			at[r] = must[*shares.Preparation](t)(form.Prepare(key, context, shares.Role(r), parts[r]))
+			at[r] = must[*shares.Preparation](t)(form.Prepare(key, context, shares.Role(r),
+				parts[r]))
 		}
 		var released []privacy.Published
 		ids := map[string]bool{}
@@ -420,7 +421,8 @@ func TestShares(t *testing.T) {
 			released = append(released, p...)
 			terms := must[study.ReleaseTerms](t)(task.Statistic.Terms(weight))
 			if id := bodies.ShareID(task.Hash(), terms, shares.Role(r)); id != p[0].ID || ids[id] {
-				t.Errorf("%s: %v's ledger knows it as %s, want %s", name, shares.Role(r), p[0].ID, id)
+				t.Errorf("%s: %v's ledger knows it as %s, want %s", name, shares.Role(r), p[0].ID,
+					id)
 			}
 			ids[p[0].ID] = true
 		}
@@ -467,7 +469,8 @@ type unproven struct{ bodies.Statistic }
 // TestNothingProved: what has no proof is not split, and its shares have no size and no work.
 func TestNothingProved(t *testing.T) {
 	p := planWith(study.NoiseAggregators, nil)
-	task := bodies.Task{Agreed: study.Agree(silent{}, p, nil), Statistic: unproven{answers{plan: p}}}
+	task := bodies.Task{Agreed: study.Agree(silent{}, p, nil),
+		Statistic: unproven{answers{plan: p}}}
 	if _, _, err := task.Split(study.NewInputs(answered(0), []byte("a")), "a",
 		rand.Reader); err == nil {
 		t.Error("it is split")

@@ -26,6 +26,7 @@ import (
 	"caucus/study/labels"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
+	"caucus/study/survival"
 )
 
 // clinic is a small world for audits and searches: a schema of two numbers and a categorical
@@ -153,6 +154,22 @@ func (c clinic) describe(mechanism string, noise study.Noise, terms describe.Ter
 	p := c.plan
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "describe", mechanism, privacy.Record,
 		noise, conformance.Encoded(terms)
+	if mechanism == "laplace" {
+		p.Delta = 0
+	}
+	return p
+}
+
+// survival counts times of column a until 8, of the label's last class, by ward.
+func (c clinic) survival(mechanism string, noise study.Noise, perParty int64) study.Plan {
+	p := c.plan
+	classes := c.schema.Classes()
+	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Form = "survival", mechanism, privacy.Record, noise,
+		study.FormCommitted
+	p.KindTerms = conformance.Encoded(survival.Terms{
+		Time: "a", Event: survival.Event{Column: "label", Is: classes[len(classes)-1]}, By: "ward",
+		Until: 8, Expected: .25, Bins: 4, PerParty: perParty,
+	})
 	if mechanism == "laplace" {
 		p.Delta = 0
 	}

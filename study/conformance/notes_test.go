@@ -23,6 +23,7 @@ var noteAt = map[string]string{
 	"describe gaussian": "counts", "describe laplace": "counts",
 	"evaluate gaussian": "histograms", "evaluate laplace": "histograms",
 	"labels rr": "Kind", "labels em": "Kind",
+	"survival gaussian": "Counts", "survival laplace": "Counts",
 }
 
 var proofParts = []string{"Proof note", "- Neighbours: replace one", "Public:", "- Lemma:",

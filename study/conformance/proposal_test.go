@@ -51,7 +51,8 @@ func TestPropose(t *testing.T) {
 		}
 	}
 	s.Unit = privacy.Party
-	if made, err = planning.Propose(s, schema, table); err != nil || made.Plan.Mechanism != "tally" {
+	if made, err = planning.Propose(s, schema, table); err != nil ||
+		made.Plan.Mechanism != "tally" {
 		t.Errorf("a party-level plan of seven: %v, %s", err, made.Plan.Mechanism)
 	}
 	s.Minimum = 9

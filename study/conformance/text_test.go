@@ -188,7 +188,8 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 	}
 	table, _ := dataset.Hospitals(dataset.DefaultHospitalConfig())
 	schema.Delimiter, schema.Comment = ";", "#"
-	made, err := planning.Propose(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}}, schema,
+	made, err := planning.Propose(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}},
+		schema,
 		table)
 	if err != nil || made.Plan.Schema.Delimiter != "" || made.Plan.Schema.Comment != "" {
 		t.Errorf("a proposal with a file's schema: %v, %+v", err, made.Plan.Schema)

@@ -11,6 +11,7 @@ import (
 	"caucus/study/labels"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
+	"caucus/study/survival"
 )
 
 // TestWordsAreWhole: every kind has all words for each of its mechanisms and settings, simulated
@@ -45,5 +46,5 @@ func TestWordsAreWhole(t *testing.T) {
 }
 
 var mechanismsOf = map[string][]string{
-	"classify": classify.Mechanisms(), "describe": describe.Mechanisms(), "evaluate": evaluate.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "reweigh": reweigh.Mechanisms(),
+	"classify": classify.Mechanisms(), "describe": describe.Mechanisms(), "evaluate": evaluate.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "reweigh": reweigh.Mechanisms(), "survival": survival.Mechanisms(),
 }

@@ -15,6 +15,7 @@ import (
 	"caucus/study/labels"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
+	"caucus/study/survival"
 )
 
 var kinds = map[string]study.Kind{
@@ -24,6 +25,7 @@ var kinds = map[string]study.Kind{
 	"labels":   labels.Kind{},
 	"ratio":    ratio.Kind{},
 	"reweigh":  reweigh.Kind{},
+	"survival": survival.Kind{},
 }
 
 // Aggregated lists the kinds and mechanisms that allow study.NoiseAggregators.

@@ -20,7 +20,8 @@ func Example() {
 		})
 	}
 	console.Execute(context.Background(), root, []string{"greet", "Ada"}, os.Stdout, os.Stderr)
-	console.Execute(context.Background(), root, []string{"greet", "Ada", "--json"}, os.Stdout, os.Stderr)
+	console.Execute(context.Background(), root, []string{"greet", "Ada", "--json"}, os.Stdout,
+		os.Stderr)
 	// Output:
 	// good day, Ada
 	// {

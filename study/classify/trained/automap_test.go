@@ -124,7 +124,8 @@ func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := func(c dataset.Components) float64 {
-		made, err := planning.Propose(study.Proposal{Name: "small", Roster: roster(4), Records: 2000,
+		made, err := planning.Propose(study.Proposal{Name: "small", Roster: roster(4),
+			Records: 2000,
 			Epsilon: 10, Map: c}, schema, table)
 		if err != nil {
 			t.Fatal(err)

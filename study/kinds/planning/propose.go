@@ -40,7 +40,7 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 			return out, err
 		}
 	}
-	if t, ok := task.(study.NoiseForecaster); ok {
+	if t, ok := results.Of(task).(study.NoiseForecaster); ok {
 		if out.Noise, out.Warning, err = t.ForecastNoise(out.Size); err != nil {
 			return out, err
 		}

@@ -10,6 +10,7 @@ import (
 	"caucus/study/labels/learned"
 	"caucus/study/ratio/estimated"
 	"caucus/study/reweigh/weighed"
+	"caucus/study/survival/lifetable"
 )
 
 var all = map[string]study.Results{
@@ -19,6 +20,7 @@ var all = map[string]study.Results{
 	"labels":   learned.Results{},
 	"ratio":    estimated.Results{},
 	"reweigh":  weighed.Results{},
+	"survival": lifetable.Results{},
 }
 
 // Named returns the results' half of a kind. The error wraps study.ErrPlan for a kind that is not

@@ -1,0 +1,219 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/describe"
+	"caucus/study/survival"
+	"caucus/study/survival/lifetable"
+)
+
+// Survival runs a survival proposal among virtual parties, and compares the release with the life
+// table of the same records without noise.
+type Survival struct {
+	// Split may have records without labels. Without Pool and PoolFraction, a twentieth is the
+	// pool.
+	Split
+	Proposal study.Proposal // see Classify
+	// Repeats is the number of draws for Measured.
+	Repeats int
+}
+
+// SurvivalSummary compares releases with the truth. Its numbers are exact truths about the records:
+// right for public or made-up ones only.
+type SurvivalSummary struct {
+	Study     string       `json:"study"`
+	Mechanism string       `json:"mechanism"`
+	Where     string       `json:"where,omitempty"`
+	Unit      privacy.Unit `json:"unit"`
+	Noise     study.Noise  `json:"noise"`
+	Epsilon   float64      `json:"epsilon"`
+	Delta     float64      `json:"delta"`
+	Parties   int          `json:"parties"`
+	Forecast  string       `json:"forecast"`
+	// Released is the first draw's release, True the life table without noise on the same bins.
+	Released lifetable.Table   `json:"released"`
+	True     lifetable.Table   `json:"true"`
+	Repeats  int               `json:"repeats,omitempty"`
+	Measured *SurvivalMeasured `json:"survival,omitempty"`
+	Totals   []study.UnitTotal `json:"totals"`
+	// Release is the first draw's release.
+	Release *study.Release `json:"-"`
+	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
+}
+
+// SurvivalMeasured is measured in many draws of noise and, for Coverage, of records.
+type SurvivalMeasured struct {
+	// SupError is the median of the largest distance of a curve from that without noise, over the
+	// ends of its intervals.
+	SupError float64 `json:"sup_error"`
+	// Coverage is the share of 95 % intervals that hold the population's survival, over all
+	// intervals, groups and draws; Least is the smallest of a single one, of those that at least
+	// half of the draws have.
+	Coverage float64 `json:"coverage"`
+	Least    float64 `json:"least"`
+	// WidthRatio is the mean width of an interval beside the one without noise.
+	WidthRatio float64 `json:"width_ratio"`
+	// LogHazardRatioSD is the standard deviation, by noise, of the log hazard ratio of the second
+	// group; 0 without one. RatioCoverage is the share of intervals of ratios that hold the
+	// population's.
+	LogHazardRatioSD float64 `json:"log_hazard_ratio_sd"`
+	RatioCoverage    float64 `json:"ratio_coverage"`
+}
+
+// Check refuses more parties than records, a split without parties, and proposals that cannot run.
+// 0 repeats are fine: one release and no coverage.
+func (s Survival) Check() error { return Describe(s).Check() }
+
+// Run simulates. The result depends on the seed alone.
+func (s Survival) Run(ctx context.Context) (SurvivalSummary, error) {
+	var out SurvivalSummary
+	if err := s.Check(); err != nil {
+		return out, err
+	}
+	// no records are set aside for tests
+	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20)
+	d, err := s.dealt(0)
+	if err != nil {
+		return out, err
+	}
+	d.Private = d.Private.MarkMissing() // as kinds.RecordSchema says
+	size, of := d.Size(), s.Proposal
+	of.Records = cmp.Or(of.Records, size.Records/size.Parties)
+	task, err := d.Task(of)
+	if err != nil {
+		return out, err
+	}
+	p := task.Plan()
+	release, err := rehearse(ctx, p, task.Pool(), size.Parties, d.Inputs)
+	if err != nil {
+		return out, err
+	}
+	body, _ := bodies.Of(task)
+	again := redraw{of: body}
+	counted := body.Statistic.(*survival.Counts)
+	exact := make([]float64, counted.Cells())
+	for _, rows := range d.Parties {
+		records := d.Private.Select(rows)
+		parts := make([][]describe.Part, records.Len())
+		for i := range parts {
+			cell := counted.CellOf(records, i)
+			parts[i] = []describe.Part{{Cell: cell, Adds: 1}}
+			exact[cell]++
+		}
+		again.add(parts)
+	}
+	out = SurvivalSummary{
+		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise,
+		Epsilon: p.Epsilon, Delta: p.Delta, Parties: size.Parties, Totals: release.Totals,
+		Repeats: s.Repeats, Release: &release,
+	}
+	if out.Released, err = lifetable.TableOf(release); err != nil {
+		return out, err
+	}
+	if out.True, err = lifetable.Of(p, exact, again.weight, 0); err != nil {
+		return out, err
+	}
+	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil ||
+		s.Repeats == 0 {
+		return out, err
+	}
+	out.Measured, err = measureSurvival(ctx, task, again, out.True, s.Repeats, s.Seed)
+	return out, err
+}
+
+// survivalErrors adds up, over draws, what SurvivalMeasured tells.
+type survivalErrors struct {
+	truth           lifetable.Table
+	held, seen      map[[2]int]float64 // by group and interval
+	width, clear    float64
+	sup, logs       []float64
+	ratios, covered float64
+}
+
+func (e *survivalErrors) add(whole, sample lifetable.Table) {
+	sup := 0.
+	for g, truth := range e.truth.Groups {
+		for j, p := range whole.Groups[g].Points {
+			if j < len(truth.Points) {
+				sup = max(sup, math.Abs(p.Survival.Value-truth.Points[j].Survival.Value))
+			}
+		}
+		for j, p := range sample.Groups[g].Points {
+			if j >= len(truth.Points) {
+				continue
+			}
+			is := truth.Points[j].Survival
+			e.seen[[2]int{g, j}]++
+			if p.Survival.Low <= is.Value+1e-9 && is.Value-1e-9 <= p.Survival.High {
+				e.held[[2]int{g, j}]++
+			}
+			e.width += p.Survival.High - p.Survival.Low
+			e.clear += is.High - is.Low
+		}
+	}
+	e.sup = append(e.sup, sup)
+	if len(e.truth.Compared) == 0 || !e.truth.Compared[0].Ratio.Known() {
+		return
+	}
+	if r := whole.Compared[0].Ratio; r.Known() {
+		e.logs = append(e.logs, math.Log(r.Value/e.truth.Compared[0].Ratio.Value))
+	}
+	if r := sample.Compared[0].Ratio; r.Known() {
+		e.ratios++
+		if r.Covers(e.truth.Compared[0].Ratio.Value) {
+			e.covered++
+		}
+	}
+}
+
+func (e *survivalErrors) measured(draws int) *SurvivalMeasured {
+	slices.Sort(e.sup)
+	out := &SurvivalMeasured{SupError: stat.Quantile(.5, stat.Empirical, e.sup, nil), Least: 1,
+		WidthRatio: e.width / e.clear, RatioCoverage: e.covered / max(e.ratios, 1)}
+	held, seen := 0., 0.
+	for at, n := range e.seen {
+		held, seen = held+e.held[at], seen+n
+		if n >= float64(draws)/2 {
+			out.Least = min(out.Least, e.held[at]/n)
+		}
+	}
+	out.Coverage = held / max(seen, 1)
+	if len(e.logs) > 1 {
+		out.LogHazardRatioSD = stat.StdDev(e.logs, nil)
+	}
+	return out
+}
+
+func measureSurvival(ctx context.Context, t study.Finisher, again redraw, truth lifetable.Table,
+	repeats int, seed uint64) (*SurvivalMeasured, error) {
+	rng := rand.New(rand.NewPCG(seed, 0x7375727669766572))
+	errs := survivalErrors{truth: truth, held: map[[2]int]float64{}, seen: map[[2]int]float64{}}
+	for range repeats {
+		whole, sample, draws, err := again.draw(ctx, rng)
+		if err != nil {
+			return nil, err
+		}
+		var tables [2]lifetable.Table
+		for i, vector := range [][]int64{whole, sample} {
+			made, err := finishVector(t, vector, again.weight, draws)
+			if err == nil {
+				tables[i], err = lifetable.TableOf(study.Release{Result: made})
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		errs.add(tables[0], tables[1])
+	}
+	return errs.measured(repeats), nil
+}
