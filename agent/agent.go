@@ -128,7 +128,7 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 
 // decline tells the coordinator once that this party does not take part. The message is the same
 // for every reason.
-func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
+func (a *Agent) decline(ctx context.Context, d site.StudyFolder, h study.Hash) error {
 	// a refusal that people carry is written again, because the earlier file may be lost
 	if d.Has(site.FileDeclined) && a.courier() == nil {
 		return nil
@@ -150,7 +150,7 @@ func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error
 // both are read. No line is written for them alone, in neither log, because a line is on the disk,
 // and with syslog sent, before the agent goes on: the next message would leave later.
 // TestFlawsAreTold would catch a violation.
-func (a *Agent) flaws(d site.Dossier) (audit, log []any) {
+func (a *Agent) flaws(d site.StudyFolder) (audit, log []any) {
 	if late, err := d.Read(site.FileLate); err == nil {
 		what := strings.TrimSpace(string(late))
 		audit = append(audit, "late", what)
@@ -165,7 +165,7 @@ func (a *Agent) flaws(d site.Dossier) (audit, log []any) {
 	return audit, log
 }
 
-func (a *Agent) closed(d site.Dossier, o protocol.Summary, why string) error {
+func (a *Agent) closed(d site.StudyFolder, o protocol.Summary, why string) error {
 	audit, log := a.flaws(d)
 	if d.Has(site.FileReceipt) { // the receipt's lines have told them
 		audit, log = nil, nil
@@ -182,7 +182,7 @@ func (a *Agent) closed(d site.Dossier, o protocol.Summary, why string) error {
 }
 
 // ended notes that the study ended at the coordinator. A later amendment may reopen it.
-func (a *Agent) ended(d site.Dossier, o protocol.Summary, why string) error {
+func (a *Agent) ended(d site.StudyFolder, o protocol.Summary, why string) error {
 	if err := d.Write(site.FileEnded, fmt.Appendln(nil, o.Amendments)); err != nil {
 		return err
 	}

@@ -241,7 +241,7 @@ func TestContribute(t *testing.T) {
 			}
 			r.state = study.Released
 			round(t, a)
-			if d := a.site.Studies.Of(r.hash); !d.Has(site.FileRelease) ||
+			if d := a.site.Studies.Folder(r.hash); !d.Has(site.FileRelease) ||
 				!d.Has(site.FileReceipt) {
 				t.Error("receipt or release was not kept")
 			}
@@ -264,7 +264,7 @@ func TestReceiptOfSomethingElse(t *testing.T) {
 		r.lie = lie
 		round(t, a)
 		round(t, a)
-		if has := a.site.Studies.Of(r.hash).Has(site.FileReceipt); has != (lie == nil) ||
+		if has := a.site.Studies.Folder(r.hash).Has(site.FileReceipt); has != (lie == nil) ||
 			len(r.bodies) <= n {
 			t.Errorf("lie %d: the receipt is kept: %v, after %d uploads; log:\n%s", n, has, len(r.bodies), r.Log)
 		}
@@ -441,7 +441,7 @@ func TestRefusedCannotBeApproved(t *testing.T) {
 		!strings.Contains(err.Error(), "0.5") {
 		t.Fatalf("approve = %v, want a refusal that names the limit", err)
 	}
-	if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan); len(by) > 0 {
+	if by, _ := a.site.Approvers(a.site.Studies.Folder(r.hash), r.hash, r.study.Plan); len(by) > 0 {
 		t.Error("the refused study is approved")
 	}
 }
@@ -465,7 +465,7 @@ func TestClosed(t *testing.T) {
 			a := r.agent(t)
 			round(t, a)
 			round(t, a)
-			d := a.site.Studies.Of(r.hash)
+			d := a.site.Studies.Folder(r.hash)
 			if !d.Has(site.FileClosed) || d.Has(site.FileUpload) != test.sent {
 				t.Errorf("closed %v, upload %v, want true, %v", d.Has(site.FileClosed),
 					d.Has(site.FileUpload), test.sent)
@@ -486,7 +486,7 @@ func TestDraftAgain(t *testing.T) {
 		a := r.agent(t)
 		r.refuse = study.ErrNotOpen // restored between the list and the upload
 		round(t, a)
-		d := a.site.Studies.Of(r.hash)
+		d := a.site.Studies.Folder(r.hash)
 		body, err := d.Read(site.FileUpload)
 		if err != nil || d.Has(site.FileClosed) {
 			t.Fatalf("upload %v, closed %v", err, d.Has(site.FileClosed))

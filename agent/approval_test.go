@@ -73,7 +73,7 @@ func TestTwoPersons(t *testing.T) {
 		}
 		round(t, a)
 	}
-	d := a.site.Studies.Of(r.hash)
+	d := a.site.Studies.Folder(r.hash)
 	forge := func(what string, yes site.Approval, file string) {
 		t.Helper()
 		if err := d.WriteJSON(site.ApprovalFile(file), yes); err != nil {
@@ -177,7 +177,7 @@ func TestRefusedTooLate(t *testing.T) {
 	round(t, a)
 	r.state = study.Sealed
 	round(t, a)
-	d := a.site.Studies.Of(r.hash)
+	d := a.site.Studies.Folder(r.hash)
 	if len(r.bodies) != 0 || r.declined != 1 || !d.Has(site.FileClosed) {
 		t.Errorf("%d uploads of what was refused, declined %d times, closed %v", len(r.bodies), r.declined, d.Has(site.FileClosed))
 	}
@@ -210,7 +210,7 @@ func TestRefusedWhateverIsSaid(t *testing.T) {
 	round(t, a)
 	r.state = study.Sealed
 	round(t, a)
-	if d := a.site.Studies.Of(r.hash); len(r.bodies) != 0 || !d.Has(site.FileClosed) {
+	if d := a.site.Studies.Folder(r.hash); len(r.bodies) != 0 || !d.Has(site.FileClosed) {
 		t.Errorf("%d uploads of what was refused, closed %v", len(r.bodies), d.Has(site.FileClosed))
 	}
 }
@@ -222,7 +222,7 @@ func TestRefusedAndHandedIn(t *testing.T) {
 	a := r.agent(t)
 	r.refuse = study.ErrNotOpen
 	round(t, a)
-	d := a.site.Studies.Of(r.hash)
+	d := a.site.Studies.Folder(r.hash)
 	if _, err := a.Refuse(t.Context(), "illness", desk.Approver{Name: "ann"}, "no"); err != nil ||
 		!d.Has(site.FileUpload) {
 		t.Fatalf("prepared %v, refused: %v", d.Has(site.FileUpload), err)
@@ -483,7 +483,7 @@ func shownNow(t *testing.T, a *Agent) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.Shown()
+	return d.ApprovedDigest()
 }
 
 // TestApprovalLapses: an approval is for one declaration of the source. After another declaration,
@@ -501,7 +501,7 @@ func TestApprovalLapses(t *testing.T) {
 		}, 1},
 		"declared anew, the same": {func(t *testing.T, r *rig, a *Agent) {
 			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"},
-				source.How{}); err != nil {
+				source.DeclareOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
@@ -509,7 +509,7 @@ func TestApprovalLapses(t *testing.T) {
 			r.Map(source.MappingSource{Inline: mapped(t, "decimal: \",\"")})
 			a.site.Config = r.Config
 			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"},
-				source.How{}); err != nil {
+				source.DeclareOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
@@ -566,7 +566,7 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		a := r.agent(t)
 		anew := func() {
 			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"},
-				source.How{}); err != nil {
+				source.DeclareOptions{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -588,7 +588,7 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		}
 		a.Finish(ctx)
 		round(t, a)
-		if len(r.bodies) != 0 || a.site.Studies.Of(r.hash).Has(site.FileUpload) {
+		if len(r.bodies) != 0 || a.site.Studies.Folder(r.hash).Has(site.FileUpload) {
 			t.Fatalf("while %v: something that nobody approved was made", while)
 		}
 		if review, _, err := a.Preview(ctx, "illness"); err != nil ||

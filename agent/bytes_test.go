@@ -326,7 +326,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 		t.Fatal(err)
 	}
 	// again: the same publications
-	published, err := study.Settle(ctx, a.site.Ledger, r.hash, draft.Requests)
+	published, err := study.ReleaseRequests(ctx, a.site.Ledger, r.hash, draft.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,11 +447,11 @@ func neighboursInLines(t *testing.T, mapping string) {
 				0o600); err != nil {
 				t.Fatal(err)
 			}
-			all, err := folder.Sources.Own(p)
+			all, err := folder.Sources.AllRecords(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := keyed.Exactly(kinds.RuleOf(p), p.Schema, all, n, folder.ShardKey)
+			got := keyed.ExactlyN(kinds.RuleOf(p), p.Schema, all, n, folder.ShardKey)
 			if got.Len() != n {
 				t.Fatalf("%d records, %d were declared", got.Len(), n)
 			}

@@ -27,10 +27,10 @@ import (
 //   - The carriers decide when files arrive, and may lose some. A pack is refused if a newer one
 //     was read before. The next pack contains the receipt if the answer arrived.
 
-// ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes
-// its answer to the file out. If out is empty, it writes none. The agent holds the state folder
-// until it is closed.
-func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
+// NewCourier reads a pack (caucus study pack), checks its signatures, and makes an agent that
+// writes its answer to the file out. If out is empty, it writes none. The agent holds the state
+// folder until it is closed.
+func NewCourier(c site.Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
 	}
@@ -40,7 +40,9 @@ func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	}
 	dial := func(c site.Config, id protocol.Identity) (link, error) {
 		in := func(name string) func(study.Hash) string {
-			return func(h study.Hash) string { return filepath.Join(c.Studies().Of(h).Dir, name) }
+			return func(h study.Hash) string {
+				return filepath.Join(c.Studies().Folder(h).Dir, name)
+			}
 		}
 		return protocol.OpenCourier(pack, id, protocol.CourierOptions{
 			Out: out, Notice: in(site.FileNotice), Answer: in(site.FileAnswer), Memory: site.MemoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
@@ -60,8 +62,8 @@ func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	return a, nil
 }
 
-// Answered is the result of reading a pack.
-type Answered struct {
+// PackOutcome is the result of reading a pack.
+type PackOutcome struct {
 	Study    string        `json:"study"`
 	Plan     study.Hash    `json:"plan"`
 	Progress desk.Progress `json:"progress"`
@@ -76,44 +78,44 @@ type Answered struct {
 // Answer takes the pack's study as far as possible: it decides, charges, prepares the contribution
 // in a window and writes the answer at the window's moment, or says why not. Called again, also
 // after a crash, it continues where it stopped, charges nothing twice and writes the same bytes.
-func (a *Agent) Answer(ctx context.Context) (Answered, error) { return a.byFile(ctx, false) }
+func (a *Agent) Answer(ctx context.Context) (PackOutcome, error) { return a.byFile(ctx, false) }
 
-// Look stores what a pack says about a study: its plan (for people to read and approve),
+// Inspect stores what a pack says about a study: its plan (for people to read and approve),
 // amendments, the receipt, the release, or how it ended. It answers nothing. It charges nothing,
 // except for a contribution that the coordinator has and that this folder forgot.
-func (a *Agent) Look(ctx context.Context) (Answered, error) { return a.byFile(ctx, true) }
+func (a *Agent) Inspect(ctx context.Context) (PackOutcome, error) { return a.byFile(ctx, true) }
 
-func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
+func (a *Agent) byFile(ctx context.Context, looking bool) (PackOutcome, error) {
 	if a.courier() == nil {
-		return Answered{}, errors.New("this agent calls its coordinator: it answers by itself")
+		return PackOutcome{}, errors.New("this agent calls its coordinator: it answers by itself")
 	}
 	if err := errors.Join(a.site.Studies.Tidy(), a.site.TidyScratch()); err != nil {
-		return Answered{}, fmt.Errorf("open state folder: %w", err)
+		return PackOutcome{}, fmt.Errorf("open state folder: %w", err)
 	}
 	a.looking = looking
 	if !looking {
 		a.measure()
 	}
 	about := a.courier().About()
-	d := a.site.Studies.Of(about.Hash)
+	d := a.site.Studies.Folder(about.Hash)
 	for again := true; again; {
 		received := d.Has(site.FileReceipt)
 		if err := a.Round(ctx); err != nil {
-			return Answered{}, err
+			return PackOutcome{}, err
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
 		// Go round again after a receipt, because the pack may contain later news. Do so too if a
 		// crash left a stored upload whose moment has not come.
 		again = d.Has(site.FileReceipt) && !received
-		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
+		if !looking && !wrote && d.Has(site.FileUpload) && d.TooEarly(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return Answered{}, err
+		return PackOutcome{}, err
 	}
-	out := Answered{Study: about.Name, Plan: about.Hash, Why: a.logged[about.Hash.String()]}
+	out := PackOutcome{Study: about.Name, Plan: about.Hash, Why: a.logged[about.Hash.String()]}
 	out.Wrote, out.Declined = a.courier().Answered()
 	review, err := a.Outline(ctx, about.Hash)
 	if errors.Is(err, fs.ErrNotExist) { // the study ended before this site knew of it

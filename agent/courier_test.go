@@ -35,13 +35,13 @@ func TestByFileHoldsTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ByFile(r.Config, []byte("a pack"), ""); err == nil ||
+	if _, err := NewCourier(r.Config, []byte("a pack"), ""); err == nil ||
 		!strings.Contains(err.Error(), "another agent runs on it") {
 		t.Errorf("while another has the folder: %v", err)
 	}
 	unlock()
 	for range 2 {
-		if _, err := ByFile(r.Config, []byte("a pack"), ""); err == nil ||
+		if _, err := NewCourier(r.Config, []byte("a pack"), ""); err == nil ||
 			!strings.Contains(err.Error(), "this is no caucus study pack") {
 			t.Errorf("a pack that is none: %v", err)
 		}

@@ -133,7 +133,7 @@ func TestKilledBetweenEffects(t *testing.T) {
 				if c := charges(t, a, privacy.Record); c != 1 {
 					t.Errorf("killed at effect %d: %d charges, want 1", n, c)
 				}
-				d := a.site.Studies.Of(victimRig(dir, noise).hash)
+				d := a.site.Studies.Folder(victimRig(dir, noise).hash)
 				if upload, err := d.Read(site.FileUpload); err != nil ||
 					!bytes.Equal(upload, received) {
 					t.Errorf("killed at effect %d: the upload on disk is not what was received (%v)", n, err)

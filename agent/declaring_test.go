@@ -36,7 +36,7 @@ func TestDeclare(t *testing.T) {
 	a := r.agent(t)
 	r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
 	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
-		source.How{})
+		source.DeclareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +75,15 @@ func TestDeclare(t *testing.T) {
 	if err != nil || !strings.Contains(now.Problem, "not those that were declared") {
 		t.Errorf("with other columns: %+v, %v", now, err)
 	}
-	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, source.How{}); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, source.DeclareOptions{}); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
 		t.Errorf("declare = %v, want a refusal that names the missing column", err)
 	}
 	if now := a.Sources()[0]; now.Declared == nil || now.Declared.Records != 1200 {
 		t.Errorf("a declaration that failed changed one that was there: %+v", now)
 	}
 	if _, err := a.DeclareSource(context.Background(), "yard", desk.Approver{},
-		source.How{}); err == nil || !strings.Contains(err.Error(), "this site has ward") {
+		source.DeclareOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "this site has ward") {
 		t.Errorf("declare = %v, want the names of the sources", err)
 	}
 }
@@ -137,7 +138,7 @@ func TestUndeclared(t *testing.T) {
 		t.Fatal("something was sent or charged")
 	}
 	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{},
-		source.How{}); err != nil {
+		source.DeclareOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
@@ -323,7 +324,8 @@ func TestGarbage(t *testing.T) {
 		}
 		r.Put(t, "age,sex,ill\n"+c.rows)
 		a := r.agent(t)
-		_, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, source.How{})
+		_, err := a.DeclareSource(context.Background(), "ward", desk.Approver{},
+			source.DeclareOptions{})
 		checked, errCheck := a.CheckSource(context.Background(), "ward")
 		review, _, errReview := a.Preview(context.Background(), "illness")
 		if errCheck != nil || errReview != nil {
@@ -354,13 +356,13 @@ func TestDerived(t *testing.T) {
 	a := r.agent(t)
 	before := len(r.Log.String())
 	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
-		source.How{}); err == nil ||
+		source.DeclareOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "sex: computed from other records") ||
 		!strings.Contains(err.Error(), "--vouch") {
 		t.Fatalf("declare: %v; %s", err, r.Log.String()[before:])
 	}
 	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
-		source.How{Vouch: true})
+		source.DeclareOptions{Vouch: true})
 	if err != nil || strings.Join(got.Declared.Vouched, " ") != "sex" {
 		t.Fatalf("vouch: %+v, %v", got.Declared, err)
 	}

@@ -19,7 +19,7 @@ import (
 
 // follow stores a study's new amendments. If they reopen the study, so does follow. stop says to
 // send nothing now.
-func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool,
+func (a *Agent) follow(ctx context.Context, d site.StudyFolder, o protocol.Summary) (stop bool,
 	err error) {
 	held, err := d.Amendments()
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 
 // allowsEnding refuses a study whose amendments the policy forbids, or whose amendments cannot be
 // read.
-func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
+func (a *Agent) allowsEnding(d site.StudyFolder, h study.Hash, p study.Plan) error {
 	chain, err := d.Chain(p, h)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 // unforked fetches the amendments of an amended study again, before a charge and before bytes
 // leave, and refuses a chain that differs from the stored one. The list of studies has only their
 // number.
-func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary) error {
+func (a *Agent) unforked(ctx context.Context, d site.StudyFolder, o protocol.Summary) error {
 	held, err := d.Amendments()
 	if err != nil || len(held) == 0 {
 		return err
@@ -80,7 +80,7 @@ func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary
 }
 
 // amend fetches and stores new amendments, and refuses a chain that does not extend the stored one.
-func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary,
+func (a *Agent) amend(ctx context.Context, d site.StudyFolder, o protocol.Summary,
 	held []study.Signed) ([]study.Signed, error) {
 	s, err := a.fetch(ctx, o.Hash)
 	if err != nil {
@@ -114,7 +114,7 @@ func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary,
 	return s.Amendments, nil
 }
 
-func (a *Agent) reopen(d site.Dossier, o protocol.Summary) error {
+func (a *Agent) reopen(d site.StudyFolder, o protocol.Summary) error {
 	if err := a.recordOnce(site.AuditReopened, o.Hash, o.Name); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestReopened(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	body := bytes.Clone(r.stored)
-	d := a.site.Studies.Of(r.hash)
+	d := a.site.Studies.Folder(r.hash)
 	r.state = study.Failed
 	round(t, a)
 	if !d.Has(site.FileClosed) {
@@ -64,7 +64,7 @@ func TestReopened(t *testing.T) {
 		charges(t, a, privacy.Record) != 1 || d.Has(site.FileClosed) {
 		t.Errorf("%d uploads, the same bytes %v, %d charges; log:\n%s", len(r.bodies), bytes.Equal(r.bodies[len(r.bodies)-1], body), charges(t, a, privacy.Record), r.Log)
 	}
-	if n := a.evidence().Kept(t.Context(),
+	if n := a.evidence().OfStudy(t.Context(),
 		study.Release{Manifest: study.Manifest{PlanHash: r.hash}}).ReceiptAfter; n != 1 {
 		t.Errorf("its receipt is said to have come after %d amendments", n)
 	}
@@ -95,7 +95,7 @@ func TestReopenedUnlearnt(t *testing.T) {
 	a := r.agent(t)
 	r.state = study.Failed
 	round(t, a)
-	d := a.site.Studies.Of(r.hash)
+	d := a.site.Studies.Folder(r.hash)
 	if !d.Has(site.FileClosed) || d.Has(site.FilePlan) {
 		t.Fatal("a study that failed before it was learnt is not closed here, or its plan is here")
 	}
@@ -118,7 +118,7 @@ func TestReopenedUnsent(t *testing.T) {
 	a := r.agent(t)
 	r.refuse = study.ErrNotOpen
 	round(t, a)
-	d := a.site.Studies.Of(r.hash)
+	d := a.site.Studies.Folder(r.hash)
 	body, err := d.Read(site.FileUpload)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestForkedWhilePrepared(t *testing.T) {
 	r.refuse, r.study.Amendments, r.study.Summary.Amendments = nil, nil, 0
 	r.amendTo(t, false, later(time.Minute))
 	_ = a.Round(t.Context())
-	if len(r.bodies) != before || !a.site.Studies.Of(r.hash).Has(site.FileUpload) ||
+	if len(r.bodies) != before || !a.site.Studies.Folder(r.hash).Has(site.FileUpload) ||
 		!strings.Contains(r.Log.String(), "two different amendments") {
 		t.Errorf("%d uploads, %d before; log:\n%s", len(r.bodies), before, r.Log)
 	}
@@ -250,7 +250,7 @@ func TestReopenedAfterAKill(t *testing.T) {
 			r.refuse = study.ErrNotOpen
 		}
 		round(t, a)
-		d := a.site.Studies.Of(r.hash)
+		d := a.site.Studies.Folder(r.hash)
 		if err := d.Write(site.FileEnded, []byte("0\n")); err != nil { // and no more
 			t.Fatal(err)
 		}
@@ -291,7 +291,7 @@ func TestReleaseWithoutReceipt(t *testing.T) {
 		})
 		a := r.agent(t)
 		round(t, a)
-		d := a.site.Studies.Of(r.hash)
+		d := a.site.Studies.Folder(r.hash)
 		if !d.Has(site.FileReceipt) {
 			t.Fatalf("form %d: no receipt; log:\n%s", form, r.Log)
 		}

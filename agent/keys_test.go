@@ -58,7 +58,7 @@ func decided(t *testing.T, r *rig, key byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	published, err := study.Settle(ctx, ledger, r.hash, made.Requests)
+	published, err := study.ReleaseRequests(ctx, ledger, r.hash, made.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}

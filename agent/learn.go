@@ -14,7 +14,7 @@ import (
 )
 
 // learn fetches the signed plan and its pool, so that people can read them. It agrees to nothing.
-func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.Plan, error) {
+func (a *Agent) learn(ctx context.Context, d site.StudyFolder, h study.Hash) (study.Plan, error) {
 	if a.complete(d) {
 		return d.Plan()
 	}
@@ -41,7 +41,7 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 
 // complete reports whether this site has plan and pool. An unreadable plan file counts as a plan
 // with its pool, because whoever reads the file next reports the fault.
-func (a *Agent) complete(d site.Dossier) bool {
+func (a *Agent) complete(d site.StudyFolder) bool {
 	if !d.Has(site.FilePlan) {
 		return false
 	}
@@ -65,7 +65,7 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 
 // keep stores the helper's acceptance and the operator's forecast, then the plan with its
 // signature.
-func (a *Agent) keep(d site.Dossier, s protocol.Study) error {
+func (a *Agent) keep(d site.StudyFolder, s protocol.Study) error {
 	if err := d.KeepHelper(s); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 	if free, _ := a.whileLocked(func() error { return nil }); !free {
 		return nil
 	}
-	hungUp, err := site.Speak(a.site.Config)
+	hungUp, err := site.LockCalls(a.site.Config)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 		return err
 	}
 	for _, o := range listing.Studies {
-		d := a.site.Studies.Of(o.Hash)
+		d := a.site.Studies.Folder(o.Hash)
 		if o.State != study.Open || a.complete(d) {
 			continue
 		}

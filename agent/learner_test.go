@@ -121,7 +121,7 @@ func TestOwnClassifierFails(t *testing.T) {
 			if err := a.Run(ctx); err != nil {
 				t.Fatal(err)
 			}
-			d := a.site.Studies.Of(r.hash)
+			d := a.site.Studies.Folder(r.hash)
 			note, _ := d.Read(site.FileNoVotes)
 			if (note != nil) != fails {
 				t.Errorf("%s: noted %q", line, note)

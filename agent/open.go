@@ -44,7 +44,7 @@ func newAgent(c site.Config, id protocol.Identity, party study.PartyID,
 		s.Close()
 		return nil, err
 	}
-	if err := c.Policy.Helper.ApartFrom(l.Keys()); err != nil {
+	if err := c.Policy.Helper.RefuseKeys(l.Keys()); err != nil {
 		l.Close()
 		s.Close()
 		return nil, fmt.Errorf("agent config: %w", err)

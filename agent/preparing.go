@@ -41,11 +41,11 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	if made.Body == nil {
 		var err error
 		if made, err = contribution(s, w,
-			s.Empty(w.plan, w.records, study.InBlocks(w.task, w.records))); err != nil {
+			s.EmptyRecords(w.plan, w.records, study.InBlocks(w.task, w.records))); err != nil {
 			return nil, err
 		}
 	}
-	released, err := study.Settle(ctx, s.Ledger, w.study, made.Requests)
+	released, err := study.ReleaseRequests(ctx, s.Ledger, w.study, made.Requests)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	}
 	end := a.silence.begin()
 	for {
-		release, err := folder.LockFile(site.VoiceFile(a.site.Config))
+		release, err := folder.LockFile(site.CallLockFile(a.site.Config))
 		if err == nil {
 			return func() { release(); end() }, nil
 		}
@@ -98,7 +98,7 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 func (a *Agent) prepareNext(ctx context.Context) {
 	w := a.preparation.queue[0]
 	a.preparation.queue = a.preparation.queue[1:]
-	d := a.site.Studies.Of(w.study)
+	d := a.site.Studies.Folder(w.study)
 	gone := func() bool {
 		return ctx.Err() != nil || d.Has(site.FileRefused) || d.Has(site.FileClosed)
 	}
@@ -123,16 +123,16 @@ func (a *Agent) prepareNext(ctx context.Context) {
 // prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the
 // upload. In between this process sends nothing: to the coordinator, through its servers, or to a
 // log.
-func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
+func (a *Agent) prepare(ctx context.Context, d site.StudyFolder, w window) error {
 	speak, err := a.fallSilent(ctx)
 	if err != nil {
 		return err
 	}
 	defer speak()
-	w.Due, w.began = w.span.From(a.now()), a.clock.Elapsed()
+	w.Schedule, w.began = w.span.From(a.now()), a.clock.Elapsed()
 	a.log.Info("preparing a contribution", "study", w.study.String(), "leaves",
 		w.Leaves.UTC().Format(time.RFC3339))
-	if err := d.WriteJSON(site.FileDue, w.Due); err != nil {
+	if err := d.WriteJSON(site.FileDue, w.Schedule); err != nil {
 		return err
 	}
 	a.done("time fixed")
@@ -155,12 +155,12 @@ func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 // unapproved reports whether a charged study lacks approvals, because its source was declared again
 // before or while the records were read. The next round asks for approval again and charges
 // nothing.
-func (a *Agent) unapproved(d site.Dossier, w window) bool {
+func (a *Agent) unapproved(d site.StudyFolder, w window) bool {
 	by, _ := a.site.Approvers(d, w.study, w.plan)
-	return len(by) < a.site.Config.Policy.Needed()
+	return len(by) < a.site.Config.Policy.RequiredApprovals()
 }
 
-func (a *Agent) upload(ctx context.Context, d site.Dossier, w window) error {
+func (a *Agent) upload(ctx context.Context, d site.StudyFolder, w window) error {
 	if late := w.made.late; late != "" {
 		if err := d.Write(site.FileLate,
 			fmt.Appendf(nil, "%s, in %v\n", late,

@@ -37,7 +37,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.run = newRun()
 	a.measure()
 	a.log.Info("agent started")
-	for _, f := range health.Locally(ctx, a.site, a.id) {
+	for _, f := range health.CheckLocal(ctx, a.site, a.id) {
 		if f.Status != health.OK {
 			a.log.Warn(f.Says, "about", f.About)
 		}

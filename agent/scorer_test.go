@@ -69,7 +69,7 @@ func TestScorerFails(t *testing.T) {
 			if len(r.bodies) != 1 {
 				t.Fatalf("%s: %d uploads; log:\n%s", c.line, len(r.bodies), r.Log)
 			}
-			note, _ := a.site.Studies.Of(r.hash).Read(site.FileNoVotes)
+			note, _ := a.site.Studies.Folder(r.hash).Read(site.FileNoVotes)
 			if (note != nil) != c.fails {
 				t.Errorf("%s: noted %q", c.line, note)
 			}

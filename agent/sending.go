@@ -24,7 +24,7 @@ var final = []error{
 }
 
 // send sends the stored bytes until a receipt is stored. It never sends other bytes.
-func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) error {
+func (a *Agent) send(ctx context.Context, d site.StudyFolder, o protocol.Summary) error {
 	body, err := d.Read(site.FileUpload)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 	return nil
 }
 
-func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary) error {
+func (a *Agent) collect(ctx context.Context, d site.StudyFolder, o protocol.Summary) error {
 	switch o.State {
 	case study.Failed:
 		return a.ended(d, o, "the study failed: "+o.Reason)
@@ -116,7 +116,7 @@ func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary)
 // witness logs an error if a release or receipt contradicts a document that the coordinator signed
 // before.
 func (a *Agent) witness(r study.Release) {
-	site := a.evidence().Kept(context.Background(), r)
+	site := a.evidence().OfStudy(context.Background(), r)
 	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
 		if f.Verdict == evidence.Fails {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)

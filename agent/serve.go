@@ -19,7 +19,7 @@ import (
 // serve does for one study what can be done now. Each step starts from the files in the study's
 // dossier and leaves a file there. So the next call continues after a crash between any two steps.
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
-	d := a.site.Studies.Of(o.Hash)
+	d := a.site.Studies.Folder(o.Hash)
 	switch {
 	case d.Has(site.FileRelease) && o.State != study.Released:
 		a.logOnce(o.Hash, slog.LevelError, fmt.Sprintf("the coordinator has forgotten that it released this study, and says that it is %s: it was put back to an older state, and could release the study again with other noise. Nothing more is sent; tell its operator (docs/verify.md)", o.State))
@@ -71,7 +71,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.Has(site.FileReceipt):
 		return a.collect(ctx, d, o)
 	case a.preparation.has(o.Hash), d.Has(site.FileUpload) && !a.preparation.hurry &&
-		d.Early(a.now()):
+		d.TooEarly(a.now()):
 		return nil
 	case d.Has(site.FileUpload) && o.State != study.Open && !o.Mine:
 		return a.ended(d, o, fmt.Sprintf("the study is %s and this party's contribution is not in it", o.State))
@@ -112,7 +112,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 // an earlier version made the plan, with noise at the coordinator, so the receipt's digest would
 // confirm a guess of exact numbers. A site whose receipt was lost on the way collects the release
 // without one.
-func (a *Agent) receiptDeleted(d site.Dossier) bool {
+func (a *Agent) receiptDeleted(d site.StudyFolder) bool {
 	p, err := d.Plan()
 	return err == nil && p.Noise.InClear() && p.Form < study.FormCommitted
 }
@@ -120,7 +120,7 @@ func (a *Agent) receiptDeleted(d site.Dossier) bool {
 // forgotten handles a contribution that the coordinator has and this folder does not know, because
 // the folder was restored from a backup or another agent ran under this name. It sends nothing
 // more. It charges the contribution's cost again, unless the ledger still has the charge.
-func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summary) error {
+func (a *Agent) forgotten(ctx context.Context, d site.StudyFolder, o protocol.Summary) error {
 	p, err := a.learn(ctx, d, o.Hash)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summar
 // decide asks the policy, the source's declaration and people. It does not read the records; the
 // ledger decides later, when it is charged. by names the approvers. It is nil while a person must
 // still declare the source or approve. errRefused means that the policy refused.
-func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string, err error) {
+func (a *Agent) decide(d site.StudyFolder, h study.Hash, p study.Plan) (by []string, err error) {
 	policy := a.site.Config.Policy
 	if len(policy.Objections(p)) > 0 {
 		return nil, a.refuse(h, p.Name, site.ByPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
@@ -177,7 +177,7 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 			a.recordOnce(site.AuditRefused, h, p.Name, "by", site.ByPolicy))
 	}
 	by, lapsed := a.site.Approvers(d, h, p)
-	if more := policy.Needed() - len(by); more > 0 {
+	if more := policy.RequiredApprovals() - len(by); more > 0 {
 		who := "a person"
 		if more > 1 {
 			who = "two persons"
@@ -193,7 +193,7 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 			who+" must approve this study"+again+": see caucus agent preview "+h.String()[:16])
 		return nil, nil
 	}
-	if policy.Needed() == 0 {
+	if policy.RequiredApprovals() == 0 {
 		by = []string{site.ByPolicy}
 	}
 	return by, nil
@@ -201,7 +201,7 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 
 // charge charges the ledger for a study and queues the study for preparation. The charge follows
 // from plan, pool and the declared number of records. No record is read before charge returns.
-func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, p study.Plan,
+func (a *Agent) charge(ctx context.Context, d site.StudyFolder, o protocol.Summary, p study.Plan,
 	by []string) error {
 	pool, err := a.site.Pool(p)
 	if err != nil {
@@ -235,10 +235,10 @@ func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, 
 		a.reports.say(o.Hash, protocol.WaitHelper)
 		return nil
 	}
-	if room, err := a.site.TakeUp(d, o.Hash); err != nil {
+	if room, err := a.site.CountToday(d, o.Hash); err != nil {
 		return err
 	} else if !room {
-		a.logOnce(o.Hash, slog.LevelInfo, fmt.Sprintf("this site has taken up %d studies today, as many as its policy allows in a day (studies_a_day): this one waits for tomorrow", a.site.Config.Policy.MostADay()))
+		a.logOnce(o.Hash, slog.LevelInfo, fmt.Sprintf("this site has taken up %d studies today, as many as its policy allows in a day (studies_a_day): this one waits for tomorrow", a.site.Config.Policy.DailyLimit()))
 		a.reports.say(o.Hash, protocol.WaitDay)
 		return nil
 	}

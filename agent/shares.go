@@ -33,7 +33,7 @@ import (
 // agreement returns the agreement under which this site makes its shares, empty if the plan has no
 // helper. It tries the stored acceptance first, then asks the coordinator again. why says why there
 // is no agreement.
-func (a *Agent) agreement(ctx context.Context, d site.Dossier,
+func (a *Agent) agreement(ctx context.Context, d site.StudyFolder,
 	t study.Task) (under uploading.Agreement, why, err error) {
 	if !t.Plan().Noise.Shared() {
 		return under, nil, nil
@@ -63,7 +63,7 @@ func (a *Agent) agreement(ctx context.Context, d site.Dossier,
 // policy names now. This happens, for example, after the helper's files were restored from a backup
 // and the policy's keys changed. The helper cannot open a share encrypted to its earlier key, but
 // somebody else perhaps can.
-func (a *Agent) sealedOtherwise(d site.Dossier, h study.Hash) error {
+func (a *Agent) sealedOtherwise(d site.StudyFolder, h study.Hash) error {
 	p, err := d.Plan()
 	if err != nil || !p.Noise.Shared() {
 		return err

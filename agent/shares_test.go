@@ -209,7 +209,7 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	r.refuse = protocol.ErrUnavailable
 	a := r.agent(t)
 	round(t, a)
-	d := a.site.Studies.Of(r.hash)
+	d := a.site.Studies.Folder(r.hash)
 	upload := must(d.Read(site.FileUpload))
 	if len(r.bodies) != 0 || !d.Has(site.FileUpload) {
 		t.Fatalf("%d uploads, %v", len(r.bodies), d.Has(site.FileUpload))
@@ -347,7 +347,7 @@ func TestTwoServersTakeIt(t *testing.T) {
 				Contributed: members.Accepted},
 				Aggregated: &study.Aggregated{Members: members.Digests}}
 			verdict := func() evidence.Verdict {
-				f := a.evidence().Kept(t.Context(), r2).Shared(r2)
+				f := a.evidence().OfStudy(t.Context(), r2).Shared(r2)
 				if len(f) != 1 {
 					t.Fatalf("findings %+v", f)
 				}

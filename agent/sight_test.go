@@ -178,7 +178,7 @@ func TestSight(t *testing.T) {
 		!strings.HasPrefix(sex.Pool, "f 50.0 %, m 50.0 %") {
 		t.Errorf("sex: %+v", sex)
 	}
-	if want := []desk.ClassSight{{Class: "no", Records: 29},
+	if want := []desk.ClassCount{{Class: "no", Records: 29},
 		{Class: "yes", Records: 31}}; !reflect.DeepEqual(review.Classes, want) ||
 		review.Unlabelled != 1 {
 		t.Errorf("classes %v and %d, want %v and 1", review.Classes, review.Unlabelled, want)
@@ -215,7 +215,7 @@ func TestChargedRecords(t *testing.T) {
 	}
 	r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
 	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
-		source.How{}); err != nil {
+		source.DeclareOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")

@@ -75,12 +75,12 @@ type quietListener struct {
 	silence *silence
 }
 
-func (l quietListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+func (q quietListener) Accept() (net.Conn, error) {
+	c, err := q.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return l.silence.connection(c), nil
+	return q.silence.connection(c), nil
 }
 
 func (s *silence) connection(c net.Conn) *quietConn {
@@ -107,66 +107,66 @@ type quietConn struct {
 // deadline is a deadline of a connection, zero for none, and when it was set.
 type deadline struct{ at, set time.Time }
 
-func (c *quietConn) Read(b []byte) (int, error)  { return c.transfer(c.Conn.Read, b, &c.read) }
-func (c *quietConn) Write(b []byte) (int, error) { return c.transfer(c.Conn.Write, b, &c.write) }
+func (q *quietConn) Read(b []byte) (int, error)  { return q.transfer(q.Conn.Read, b, &q.read) }
+func (q *quietConn) Write(b []byte) (int, error) { return q.transfer(q.Conn.Write, b, &q.write) }
 
 // transfer reads or writes outside silences. After a silence that interrupted it, it goes on.
-func (c *quietConn) transfer(
+func (q *quietConn) transfer(
 	call func([]byte) (int, error), b []byte, d *deadline,
 ) (done int, err error) {
 	for {
-		c.silence.held.RLock()
+		q.silence.held.RLock()
 		n, err := call(b[done:])
-		c.silence.held.RUnlock()
+		q.silence.held.RUnlock()
 		done += n
-		if !errors.Is(err, os.ErrDeadlineExceeded) || c.over(d) {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || q.over(d) {
 			return done, err
 		}
 	}
 }
 
-func (c *quietConn) over(d *deadline) bool {
-	c.silence.mu.Lock()
-	defer c.silence.mu.Unlock()
+func (q *quietConn) over(d *deadline) bool {
+	q.silence.mu.Lock()
+	defer q.silence.mu.Unlock()
 	return !d.at.IsZero() && !time.Now().Before(d.at)
 }
 
-func (c *quietConn) Close() error {
-	c.silence.held.RLock()
-	defer c.silence.held.RUnlock()
-	c.silence.mu.Lock()
-	delete(c.silence.conns, c)
-	c.silence.mu.Unlock()
-	return c.Conn.Close()
+func (q *quietConn) Close() error {
+	q.silence.held.RLock()
+	defer q.silence.held.RUnlock()
+	q.silence.mu.Lock()
+	delete(q.silence.conns, q)
+	q.silence.mu.Unlock()
+	return q.Conn.Close()
 }
 
-func (c *quietConn) SetReadDeadline(t time.Time) error {
-	return c.limit(&c.read, t, c.Conn.SetReadDeadline)
+func (q *quietConn) SetReadDeadline(t time.Time) error {
+	return q.limit(&q.read, t, q.Conn.SetReadDeadline)
 }
 
-func (c *quietConn) SetWriteDeadline(t time.Time) error {
-	return c.limit(&c.write, t, c.Conn.SetWriteDeadline)
+func (q *quietConn) SetWriteDeadline(t time.Time) error {
+	return q.limit(&q.write, t, q.Conn.SetWriteDeadline)
 }
 
 // limit sets a deadline, which applies from the end of a silence.
-func (c *quietConn) limit(d *deadline, t time.Time, apply func(time.Time) error) error {
-	c.silence.mu.Lock()
-	defer c.silence.mu.Unlock()
+func (q *quietConn) limit(d *deadline, t time.Time, apply func(time.Time) error) error {
+	q.silence.mu.Lock()
+	defer q.silence.mu.Unlock()
 	*d = deadline{t, time.Now()}
-	if c.silence.silent {
+	if q.silence.silent {
 		return nil
 	}
 	return apply(t)
 }
 
 // interrupt ends calls under way. The caller holds the silence's mu.
-func (c *quietConn) interrupt() { _ = c.Conn.SetDeadline(time.Unix(1, 0)) }
+func (q *quietConn) interrupt() { _ = q.Conn.SetDeadline(time.Unix(1, 0)) }
 
 // resume applies the deadlines after a silence. It lengthens those that were not over when the
 // silence began, or when they were set in it, by the part of the silence that came after. The
 // caller holds the silence's mu.
-func (c *quietConn) resume(from, to time.Time) {
-	for _, d := range []*deadline{&c.read, &c.write} {
+func (q *quietConn) resume(from, to time.Time) {
+	for _, d := range []*deadline{&q.read, &q.write} {
 		begun := from
 		if d.set.After(from) {
 			begun = d.set
@@ -175,5 +175,5 @@ func (c *quietConn) resume(from, to time.Time) {
 			*d = deadline{d.at.Add(to.Sub(begun)), to}
 		}
 	}
-	_, _ = c.Conn.SetReadDeadline(c.read.at), c.Conn.SetWriteDeadline(c.write.at)
+	_, _ = q.Conn.SetReadDeadline(q.read.at), q.Conn.SetWriteDeadline(q.write.at)
 }

@@ -68,16 +68,16 @@ type earListener struct {
 	*ear
 }
 
-func (l earListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+func (e earListener) Accept() (net.Conn, error) {
+	c, err := e.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	l.open++
-	l.mu.Unlock()
-	l.note(1, nil) // a new connection is heard
-	return &earConn{Conn: c, ear: l.ear}, nil
+	e.mu.Lock()
+	e.open++
+	e.mu.Unlock()
+	e.note(1, nil) // a new connection is heard
+	return &earConn{Conn: c, ear: e.ear}, nil
 }
 
 type earConn struct {
@@ -86,11 +86,11 @@ type earConn struct {
 	over bool
 }
 
-func (c *earConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if !c.over {
-		c.over = err != nil
-		c.note(n, err)
+func (e *earConn) Read(b []byte) (int, error) {
+	n, err := e.Conn.Read(b)
+	if !e.over {
+		e.over = err != nil
+		e.note(n, err)
 	}
 	return n, err
 }
@@ -187,8 +187,8 @@ func TestNothingIsHeard(t *testing.T) {
 		}
 	}
 	a.Finish(t.Context())
-	var fixed site.Due
-	b, err := a.site.Studies.Of(r.hash).Read(site.FileDue)
+	var fixed site.Schedule
+	b, err := a.site.Studies.Folder(r.hash).Read(site.FileDue)
 	if err := errors.Join(err, json.Unmarshal(b, &fixed)); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestNobodyElseSpeaks(t *testing.T) {
 // could hear that process instead.
 func TestSilenceWaits(t *testing.T) {
 	a := newRig(t, nil).agent(t)
-	hungUp, err := site.Speak(a.site.Config)
+	hungUp, err := site.LockCalls(a.site.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

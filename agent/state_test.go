@@ -75,7 +75,7 @@ func TestLostByCoordinator(t *testing.T) {
 	if n := charges(t, a, privacy.Record); n != 1 {
 		t.Errorf("%d charges, want 1", n)
 	}
-	if d := a.site.Studies.Of(r.hash); d.Has(site.FileClosed) || !d.Has(site.FileReceipt) {
+	if d := a.site.Studies.Folder(r.hash); d.Has(site.FileClosed) || !d.Has(site.FileReceipt) {
 		t.Error("closed, or without a receipt")
 	}
 }
@@ -91,7 +91,7 @@ func TestDamagedAtCoordinator(t *testing.T) {
 		want := 2
 		if refused {
 			want = 1
-			if err := a.site.Studies.Of(r.hash).Write(site.FileRefused, nil); err != nil {
+			if err := a.site.Studies.Folder(r.hash).Write(site.FileRefused, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -112,7 +112,7 @@ func TestTidy(t *testing.T) {
 	r := newRig(t, nil)
 	r.down = protocol.ErrUnavailable
 	a := r.agent(t)
-	d := a.site.Studies.Of(r.hash)
+	d := a.site.Studies.Folder(r.hash)
 	for _, name := range []string{site.ApprovalFile("a"), "." + site.FileUpload + "-123",
 		"." + site.FileReceipt + "-9", "." + site.ApprovalFile("a") + "-5"} {
 		if err := d.Write(name, []byte("x")); err != nil {
@@ -143,7 +143,7 @@ func TestForgottenRelease(t *testing.T) {
 	}
 	round(t, a)
 	a.Close()
-	if err := r.Config.Studies().Of(r.hash).Write(site.FileRelease, []byte("{}")); err != nil {
+	if err := r.Config.Studies().Folder(r.hash).Write(site.FileRelease, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	a = r.agent(t)

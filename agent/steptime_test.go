@@ -68,7 +68,7 @@ func TestConstantsAreTold(t *testing.T) {
 	if err := os.Remove(r.Config.Data["ward"].File); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.site.Studies.Of(r.hash).Write(site.FileUnread, []byte("gone\n")); err != nil {
+	if err := a.site.Studies.Folder(r.hash).Write(site.FileUnread, []byte("gone\n")); err != nil {
 		t.Fatal(err)
 	}
 	if got := health.Constants(a.site); !strings.Contains(got.Says, "1 with empty records") {

@@ -131,8 +131,8 @@ func TestChargedBeforeRead(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 1 {
 				t.Errorf("%d charges when the file is opened, want 1", n)
 			}
-			var fixed site.Due
-			b, err := a.site.Studies.Of(r.hash).Read(site.FileDue)
+			var fixed site.Schedule
+			b, err := a.site.Studies.Folder(r.hash).Read(site.FileDue)
 			if err != nil || json.Unmarshal(b, &fixed) != nil ||
 				fixed.Until.Sub(fixed.From) < leastWindow {
 				t.Errorf("the time that is kept: %+v, %v", fixed, err)
@@ -170,7 +170,8 @@ func TestApprovedUnread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan); len(by) != 1 {
+	if by, _ := a.site.Approvers(a.site.Studies.Folder(r.hash), r.hash,
+		r.study.Plan); len(by) != 1 {
 		t.Error("the file was opened before the study was approved")
 	}
 	_, err = f.Write(text)

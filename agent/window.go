@@ -67,7 +67,7 @@ type window struct {
 	helper uploading.Agreement
 	offer  protocol.Summary
 	span   site.Span
-	site.Due
+	site.Schedule
 	// began is clock.Elapsed at the window's start, so that setting the clock moves no end.
 	began time.Duration
 	made  draft

@@ -133,7 +133,7 @@ func TestTimeTellsNothing(t *testing.T) {
 						len(r.stored) == 0 {
 						t.Errorf("%v: %d contributions", takes, n)
 					}
-					d := a.site.Studies.Of(r.hash)
+					d := a.site.Studies.Folder(r.hash)
 					if late := takes > time.Minute; d.Has(site.FileLate) != late {
 						t.Errorf("%v: late %v, want %v", takes, d.Has(site.FileLate), late)
 					}
@@ -280,9 +280,9 @@ func TestOneTask(t *testing.T) {
 // reads them again.
 func TestNewTimeAfterCrash(t *testing.T) {
 	r := newRig(t, nil)
-	read := func(a *Agent) site.Due {
-		var d site.Due
-		b, err := a.site.Studies.Of(r.hash).Read(site.FileDue)
+	read := func(a *Agent) site.Schedule {
+		var d site.Schedule
+		b, err := a.site.Studies.Folder(r.hash).Read(site.FileDue)
 		if err := errors.Join(err, json.Unmarshal(b, &d)); err != nil {
 			t.Fatal(err)
 		}
@@ -352,11 +352,11 @@ type asked struct {
 	asks func()
 }
 
-func (l asked) Contribute(
+func (a asked) Contribute(
 	ctx context.Context, p study.Hash, body []byte,
 ) (protocol.Receipt, error) {
-	l.asks()
-	return l.coordinatorDouble.Contribute(ctx, p, body)
+	a.asks()
+	return a.coordinatorDouble.Contribute(ctx, p, body)
 }
 
 // TestFlawsAreTold: before an upload leaves, and in the number of lines that are on the disk before
@@ -485,8 +485,8 @@ func TestHostilePlan(t *testing.T) {
 		a.site.Speed.Measure(time.Now())
 		round(t, a)
 		heard := time.Now()
-		var fixed site.Due
-		b, err := a.site.Studies.Of(s.hash).Read(site.FileDue)
+		var fixed site.Schedule
+		b, err := a.site.Studies.Folder(s.hash).Read(site.FileDue)
 		if err := errors.Join(err, json.Unmarshal(b, &fixed)); err != nil {
 			t.Fatal(err)
 		}
@@ -506,19 +506,19 @@ func TestHostilePlan(t *testing.T) {
 // TestEarly: after a restart an upload waits for its moment, and a clock that is set back delays it
 // no further.
 func TestEarly(t *testing.T) {
-	d := site.Dossier{Dir: t.TempDir()}
+	d := site.StudyFolder{Dir: t.TempDir()}
 	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	if d.Early(from) {
+	if d.TooEarly(from) {
 		t.Error("what has no time is early")
 	}
 	if err := d.WriteJSON(site.FileDue,
-		site.Due{From: from, Until: from.Add(time.Second),
+		site.Schedule{From: from, Until: from.Add(time.Second),
 			Leaves: from.Add(2 * time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	for after, want := range map[time.Duration]bool{-time.Hour: false, time.Millisecond: true,
 		1500 * time.Millisecond: true, 2 * time.Second: false, time.Hour: false} {
-		if got := d.Early(from.Add(after)); got != want {
+		if got := d.TooEarly(from.Add(after)); got != want {
 			t.Errorf("%v after its beginning: early %v, want %v", after, got, want)
 		}
 	}
@@ -542,8 +542,8 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Finish(ctx)
-		var fixed site.Due
-		d := a.site.Studies.Of(r.hash)
+		var fixed site.Schedule
+		d := a.site.Studies.Folder(r.hash)
 		b, err := d.Read(site.FileDue)
 		if err := errors.Join(err, json.Unmarshal(b, &fixed), a.Close()); err != nil {
 			t.Fatal(err)

@@ -50,34 +50,34 @@ const leastR2 = 0.25
 // The interval covers all these errors and the shift that Untold estimates, by Student's t with
 // Untold.Columns degrees of freedom. Each error is cut at its largest possible value, because under
 // much noise the first-order formula exceeds that.
-func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
-	n, d := l.x.Dims()
-	total := l.x.Total(l.weight)
-	a := QueryAnswer{Estimate: stat.Mean(b, l.weight), R2: lawOf(l.x, nil).explained(b)}
-	g := l.with(b, a.Estimate)
-	if l.factor != nil {
+func (w *WeightLaw) Answer(b []float64, u UnreleasedShift) QueryAnswer {
+	n, d := w.x.Dims()
+	total := w.x.Total(w.weight)
+	a := QueryAnswer{Estimate: stat.Mean(b, w.weight), R2: lawOf(w.x, nil).explained(b)}
+	g := w.with(b, a.Estimate)
+	if w.factor != nil {
 		var moved mat.VecDense
-		moved.MulVec(l.factor.T(), g)
+		moved.MulVec(w.factor.T(), g)
 		a.Noise = mat.Norm(&moved, 2)
 	}
 	slope := mat.NewVecDense(d, nil)
-	if l.slope != nil {
-		slope.MulVec(l.slope, g)
+	if w.slope != nil {
+		slope.MulVec(w.slope, g)
 	}
 	squares, left := 0.0, 0.0
 	fitted := make([]float64, n)
-	l.x.Times(fitted, slope.RawVector().Data)
-	centre := floats.Dot(slope.RawVector().Data, l.mean)
+	w.x.Times(fitted, slope.RawVector().Data)
+	centre := floats.Dot(slope.RawVector().Data, w.mean)
 	for i := range n {
 		r := b[i] - a.Estimate - (fitted[i] - centre)
-		share := solving.WeightAt(l.weight, i) / total
+		share := solving.WeightAt(w.weight, i) / total
 		squares += r * share * r * share
 		left += r * share * r
 		a.Moved += (share*float64(n) - 1) * (share*float64(n) - 1) / float64(n)
 	}
 	a.Sampling, a.Moved = math.Sqrt(squares), math.Sqrt(a.Moved)
 	a.Records, a.Shift = math.Sqrt(left/u.Records), u.Shift*math.Sqrt(left)
-	for j, gap := range u.gap(l.mean) {
+	for j, gap := range u.gap(w.mean) {
 		a.Left += slope.AtVec(j) * gap
 	}
 	a.Left = math.Abs(a.Left)
@@ -89,7 +89,7 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	switch {
 	case u.Columns == 0:
 		a.Doubt = "the release does not say the features' means, from which one could tell how far pool and private records differ"
-	case l.slope == nil:
+	case w.slope == nil:
 		a.Doubt = "the noise left nothing better than equal weights: the answer is the pool's own"
 	case !(a.R2 >= leastR2):
 		a.Doubt = "the features tell too little of the query in the pool: how the private records differ in the rest, nothing says"
@@ -105,34 +105,34 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 
 // with returns the weighted covariance of b, whose weighted mean is mean, with each column of the
 // rows.
-func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
-	n, d := l.x.Dims()
+func (w *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
+	n, d := w.x.Dims()
 	moved := make([]float64, n)
 	for i := range n {
-		moved[i] = solving.WeightAt(l.weight, i) * (b[i] - mean)
+		moved[i] = solving.WeightAt(w.weight, i) * (b[i] - mean)
 	}
 	g := mat.NewVecDense(d, nil)
-	l.x.Sum(g.RawVector().Data, 1/l.x.Total(l.weight), moved)
+	w.x.Sum(g.RawVector().Data, 1/w.x.Total(w.weight), moved)
 	return g
 }
 
 // explained returns the adjusted R² of the regression of b on the rows' columns, at least 0.
-func (l *WeightLaw) explained(b []float64) float64 {
-	n, d := l.x.Dims()
-	mean, variance := stat.PopMeanVariance(b, l.weight)
+func (w *WeightLaw) explained(b []float64) float64 {
+	n, d := w.x.Dims()
+	mean, variance := stat.PopMeanVariance(b, w.weight)
 	if !(variance > 1e-12) || n <= d+1 {
 		return 0
 	}
-	g := l.with(b, mean)
+	g := w.with(b, mean)
 	solved := append([]float64(nil), g.RawVector().Data...)
-	solving.NewRidged(l.cov, 0).Solve(solved)
+	solving.NewRidged(w.cov, 0).Solve(solved)
 	share := mat.Dot(g, mat.NewVecDense(d, solved)) / variance
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
 
-// Untold measures how private records and pool differ in the parts of columns that other columns
-// don't explain.
-type Untold struct {
+// UnreleasedShift measures how private records and pool differ in the parts of columns that other
+// columns don't explain.
+type UnreleasedShift struct {
 	// Shift is the size of the difference, in standard deviations of the unexplained part, from
 	// Columns columns.
 	Shift   float64
@@ -142,7 +142,7 @@ type Untold struct {
 	means []float64 // released means, in the units of FeatureDesign.Rows; nil if not released
 }
 
-func (u Untold) gap(weighted []float64) []float64 {
+func (u UnreleasedShift) gap(weighted []float64) []float64 {
 	out := make([]float64, len(u.means))
 	for j, m := range u.means {
 		out[j] = m - weighted[j]
@@ -154,19 +154,19 @@ func (u Untold) gap(weighted []float64) []float64 {
 // cells³.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn. It predicts the column's released means (a text has one
-// for each level) from those in which the column has no part, by the pool's regression with the
-// fit's ridge. The column's value is the squared prediction error, minus noise and sampling, plus
-// one standard error of the noise (so more noise never makes a release look better), over the
+// UnreleasedShift leaves out each column in turn. It predicts the column's released means (a text
+// has one for each level) from those in which the column has no part, by the pool's regression with
+// the fit's ridge. The column's value is the squared prediction error, minus noise and sampling,
+// plus one standard error of the noise (so more noise never makes a release look better), over the
 // unexplained variance. Shift is the root of the mean value.
 //
 // It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022,
 // with the size of the shift learned from the columns themselves).
-func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise,
-	lambda, records float64) Untold {
+func (fd *FeatureDesign) UnreleasedShift(x *mat.Dense, means []float64, noise Noise,
+	lambda, records float64) UnreleasedShift {
 	n, cells := x.Dims()
-	u := Untold{Records: records,
-		means: floats.ScaleTo(make([]float64, len(means)), d.scale(), means)}
+	u := UnreleasedShift{Records: records,
+		means: floats.ScaleTo(make([]float64, len(means)), fd.scale(), means)}
 	if cells > mostUntold || cells < 2 {
 		return u
 	}
@@ -174,7 +174,7 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise,
 	gap := u.gap(base.mean)
 	sampling := 1/records + 1/float64(n)
 	squares := 0.0
-	for _, out := range d.columns() {
+	for _, out := range fd.columns() {
 		var rest []int
 		in := map[int]bool{}
 		for _, j := range slices.Concat(out.cells, out.touched) {
@@ -234,15 +234,15 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise,
 type leftOut struct{ cells, touched []int }
 
 // columns lists the design's columns. In mapped rows each feature is a column.
-func (d *FeatureDesign) columns() (all []leftOut) {
-	if d.mapped {
-		for j := range d.names {
+func (fd *FeatureDesign) columns() (all []leftOut) {
+	if fd.mapped {
+		for j := range fd.names {
 			all = append(all, leftOut{cells: []int{j}})
 		}
 		return all
 	}
 	place := map[string]int{}
-	for _, g := range d.groups {
+	for _, g := range fd.groups {
 		if g.second.Width > 0 || g.bins > 0 {
 			continue
 		}
@@ -256,7 +256,7 @@ func (d *FeatureDesign) columns() (all []leftOut) {
 			all[k].cells = append(all[k].cells, g.cell+j)
 		}
 	}
-	for _, g := range d.groups {
+	for _, g := range fd.groups {
 		if g.second.Width == 0 && g.bins == 0 {
 			continue
 		}

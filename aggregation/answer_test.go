@@ -41,20 +41,20 @@ func TestUntold(t *testing.T) {
 		means[j] = mat.Sum(pool.ColView(j)) / n
 	}
 	x, quiet := d.Rows(pool), Isotropic(columns, 1e-9)
-	if u := d.Untold(x, means, quiet, 0, n); u.Columns != columns || u.Shift > 0.07 {
+	if u := d.UnreleasedShift(x, means, quiet, 0, n); u.Columns != columns || u.Shift > 0.07 {
 		t.Errorf("the pool's own means: %+v", u)
 	}
 	sd := math.Sqrt(1.0 / 12)
 	for j := range means {
 		means[j] += sd / 2 * float64(1-2*(j%2))
 	}
-	if u := d.Untold(x, means, quiet, 0, n); math.Abs(u.Shift-0.5) > 0.07 {
+	if u := d.UnreleasedShift(x, means, quiet, 0, n); math.Abs(u.Shift-0.5) > 0.07 {
 		t.Errorf("means half a deviation away: shift %.3f", u.Shift)
 	}
-	if u := d.Untold(x, means, Isotropic(columns, 0.5*sd*d.scale()), 0, n); u.Shift < 0.5 {
+	if u := d.UnreleasedShift(x, means, Isotropic(columns, 0.5*sd*d.scale()), 0, n); u.Shift < 0.5 {
 		t.Errorf("with noise as large: shift %.3f says less than without", u.Shift)
 	}
-	if u := d.Untold(x, means, quiet, 0, n); u.Records != n {
+	if u := d.UnreleasedShift(x, means, quiet, 0, n); u.Records != n {
 		t.Errorf("%v records", u.Records)
 	}
 }
@@ -107,7 +107,7 @@ func TestAnswerInterval(t *testing.T) {
 		}
 		apart[i] = math.Round(rng.Float64())
 	}
-	u := d.Untold(x, means, noise, 1e-3, 3000)
+	u := d.UnreleasedShift(x, means, noise, 1e-3, 3000)
 	a := LawOf(x, fit, noise).Answer(told, u)
 	if a.Doubt != "" || a.Low == nil {
 		t.Fatalf("no interval: %+v", a)
@@ -145,7 +145,7 @@ func TestAnswerInterval(t *testing.T) {
 	}{
 		{"equal weights", "nothing better than equal weights", LawOf(x, zero, noise).Answer(told, u)},
 		{"a query that no feature tells", "tell too little", LawOf(x, fit, noise).Answer(apart, u)},
-		{"means unknown", "does not say the features' means", LawOf(x, fit, noise).Answer(told, Untold{Records: 1})},
+		{"means unknown", "does not say the features' means", LawOf(x, fit, noise).Answer(told, UnreleasedShift{Records: 1})},
 		{"always so", "tell too little", LawOf(x, fit, noise).Answer(onesOf(n), u)},
 	} {
 		if c.answer.Low != nil || c.answer.High != nil ||

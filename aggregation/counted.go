@@ -8,9 +8,9 @@ import (
 )
 
 // CountedSums returns Sums of some of a site's records, followed by their number times 2²⁰.
-func (d *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
+func (fd *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
-	return append(d.Sums(x), int64(n)*featureScale)
+	return append(fd.Sums(x), int64(n)*featureScale)
 }
 
 // CountedBound bounds how far CountedSums moves when a record is replaced. The old and the new
@@ -22,42 +22,42 @@ func (d *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 // have norm² at most s²/2, so √(c/2)·s in L1 over c cells. The bound is the largest of the three
 // cases. With G groups the last case gives (G+1)s and (G+1)s². It exceeds L1 and L2sq only if every
 // group has one cell, because a group of several cells moves by 2s if both records are counted.
-func (d *FeatureDesign) CountedBound() (l1, l2sq int64) {
-	l1, l2sq = d.GoneBound()
-	return max(l1, d.L1), max(l2sq, d.L2sq)
+func (fd *FeatureDesign) CountedBound() (l1, l2sq int64) {
+	l1, l2sq = fd.GoneBound()
+	return max(l1, fd.L1), max(l2sq, fd.L2sq)
 }
 
 // GoneBound bounds what a counted record adds to CountedSums: the case of CountedBound with one
 // record counted.
-func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
-	if d.mapped {
-		return int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) +
+func (fd *FeatureDesign) GoneBound() (l1, l2sq int64) {
+	if fd.mapped {
+		return int64(math.Ceil(math.Sqrt(float64(len(fd.names))/2)*featureScale*(1+1e-12))) +
 				featureScale,
 			featureScale*featureScale/2 + featureScale*featureScale
 	}
-	n := int64(len(d.groups) + 1)
+	n := int64(len(fd.groups) + 1)
 	return n * featureScale, n * featureScale * featureScale
 }
 
 // Counted returns the record count from the last number of a sum without noise; ok is false unless
 // the count is in 0..records.
-func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
+func (fd *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 	return last / featureScale, last >= 0 && last%featureScale == 0 && last/featureScale <= records
 }
 
 // Recorded returns the number of records in released CountedSums.
-func (d *FeatureDesign) Recorded(sums []float64) float64 { return sums[d.Cells()] / featureScale }
+func (fd *FeatureDesign) Recorded(sums []float64) float64 { return sums[fd.Cells()] / featureScale }
 
 // WithCount adds the noise of the record count to the distribution of the noise on means. off is
 // the count's relative standard deviation. Dividing by a noisy count scales all means alike, so the
 // noise gets one more direction, across all groups: half the difference of the means scaled by
 // 1±off, projected as in Means.
-func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
-	cells := d.Cells()
+func (fd *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
+	cells := fd.Cells()
 	up, down := make([]float64, cells), make([]float64, cells)
 	floats.ScaleTo(up, 1+off, means)
 	floats.ScaleTo(down, 1-off, means)
-	for _, g := range d.groups {
+	for _, g := range fd.groups {
 		g.project(up[g.cell : g.cell+g.width])
 		g.project(down[g.cell : g.cell+g.width])
 	}
@@ -65,7 +65,7 @@ func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noi
 	f := mat.NewDense(cells, have+1, nil)
 	f.Slice(0, cells, 0, have).(*mat.Dense).Copy(noise.Factor)
 	for j := range cells {
-		f.Set(j, have, (up[j]-down[j])/2*d.scale())
+		f.Set(j, have, (up[j]-down[j])/2*fd.scale())
 	}
 	return Noise{Factor: f, Laplace: noise.Laplace}
 }

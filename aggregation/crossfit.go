@@ -111,11 +111,11 @@ var nestedScales = []float64{0, 0.25, 1}
 // features' fit by more than noise and sampling explain, so noise alone rarely brings in more
 // features. Of the fits that count, fit returns the one with the least risk. All is post-processing
 // of mu. With a given λ no risk is estimated, and fit uses the nested features alone.
-func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise,
+func (c CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise,
 	rng *rand.Rand) (Fit, *mat.Dense) {
-	if o.Nested == 0 {
+	if c.Nested == 0 {
 		t := sphere(pool.X, pool.Weight, noise)
-		return fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, t, rng), t
+		return fitVotes(pool.X, pool.Weight, mu, noise, c.FitTerms, t, rng), t
 	}
 	var best, nested Fit
 	var metric *mat.Dense
@@ -125,14 +125,14 @@ func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise,
 		scaling := mat.NewDense(d, d, nil) // diagonal
 		for j := range d {
 			scaling.Set(j, j, 1)
-			if j >= o.Nested && j < d-1 {
+			if j >= c.Nested && j < d-1 {
 				scaling.Set(j, j, scale)
 			}
 		}
 		scaled := noise
 		scaled.Factor = times(scaling, noise.Factor)
 		t := times(scaling, sphere(times(pool.X, scaling), pool.Weight, scaled))
-		fit := fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, t,
+		fit := fitVotes(pool.X, pool.Weight, mu, noise, c.FitTerms, t,
 			rand.New(rand.NewPCG(seed, 0)))
 		if scale == 0 {
 			best, nested, metric = fit, fit, t

@@ -34,25 +34,25 @@ const solverBudget = 1e-3
 
 // Sensitivity bounds how far Fit's n·β moves in L2 when one record is replaced: S/λ, plus
 // solverBudget·scale/λ for the error of each of the two solutions (see Fit).
-func (r DensityRatio) Sensitivity() float64 {
-	s := math.Sqrt(float64(r.Design.L2sq)/(featureScale*featureScale) + 1)
-	return (s + 2*solverBudget*r.scale()) / r.Lambda * (1 + 1e-9)
+func (dr DensityRatio) Sensitivity() float64 {
+	s := math.Sqrt(float64(dr.Design.L2sq)/(featureScale*featureScale) + 1)
+	return (s + 2*solverBudget*dr.scale()) / dr.Lambda * (1 + 1e-9)
 }
 
-func (r DensityRatio) scale() float64 { return math.Sqrt(r.Design.squaredNorm() + 1) }
+func (dr DensityRatio) scale() float64 { return math.Sqrt(dr.Design.squaredNorm() + 1) }
 
 // Dim returns the number of coefficients: the design's cells and the intercept.
-func (r DensityRatio) Dim() int { return r.Design.Cells() + 1 }
+func (dr DensityRatio) Dim() int { return dr.Design.Cells() + 1 }
 
 // Fit returns n·β for n private records x, encoded for the design; zeros if there are none.
-func (r DensityRatio) Fit(x *mat.Dense) []float64 {
+func (dr DensityRatio) Fit(x *mat.Dense) []float64 {
 	n, _ := x.Dims()
-	out := make([]float64, r.Dim())
+	out := make([]float64, dr.Dim())
 	if n == 0 {
 		return out
 	}
-	m, _ := r.Pool.Dims()
-	c, d := r.scale(), r.Design.Cells()
+	m, _ := dr.Pool.Dims()
+	c, d := dr.scale(), dr.Design.Cells()
 	rows := mat.NewDense(m+n, d+1, nil)
 	weight := make([]float64, m+n)
 	private := mat.NewDense(m+n, 1, nil)
@@ -60,11 +60,11 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 		row := rows.RawRowView(i)
 		if i < m {
 			weight[i] = 1 / float64(m)
-			r.Design.safe(row[:d], r.Pool.RawRowView(i))
+			dr.Design.safe(row[:d], dr.Pool.RawRowView(i))
 		} else {
 			weight[i] = 1 / float64(n)
 			private.Set(i, 0, 1)
-			r.Design.safe(row[:d], x.RawRowView(i-m))
+			dr.Design.safe(row[:d], x.RawRowView(i-m))
 		}
 		row[d] = 1
 		for j := range row {
@@ -76,7 +76,7 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 	// solverBudget/n. Then w is within (solverBudget/n)·c²/λ of the exact solution, and n·β within
 	// solverBudget·c/λ.
 	mu := learners.Moments(rows, private, weight)
-	w, err := SolveSurely(rows, weight, 2, mu, r.Lambda/(2*c*c), solverBudget/(2*float64(n)))
+	w, err := SolveSurely(rows, weight, 2, mu, dr.Lambda/(2*c*c), solverBudget/(2*float64(n)))
 	if err != nil {
 		// Impossible in exact arithmetic (see SolveSurely). Return zeros, so that a failure reveals
 		// nothing.

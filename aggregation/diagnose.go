@@ -38,13 +38,13 @@ func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 // v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
 // largest eigenvalue of FᵀcovF. This is the noise part of the asymptotic variance of Ji & Elkan
 // 2013, Theorem 2, for the worst query.
-func (l *WeightLaw) WorstNoise() float64 {
-	if l.factor == nil {
+func (w *WeightLaw) WorstNoise() float64 {
+	if w.factor == nil {
 		return 0
 	}
 	var right, both mat.Dense
-	right.Mul(l.cov, l.factor)
-	both.Mul(l.factor.T(), &right)
+	right.Mul(w.cov, w.factor)
+	both.Mul(w.factor.T(), &right)
 	p, _ := both.Dims()
 	s := mat.NewSymDense(p, nil)
 	for i := range p {
@@ -79,10 +79,10 @@ const (
 // gaps lists features that the pool lacks, so that no weights help: their released mean is, by more
 // than noise explains, above twice the weighted pool's mean, or outside the range of the pool's
 // rows. x holds the rows of the law.
-func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64,
+func (fd *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64,
 	sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
-	s := d.scale()
+	s := fd.scale()
 	all := make([]Residual, len(means))
 	for j, m := range means {
 		low, high, pool := math.Inf(1), math.Inf(-1), 0.0
@@ -90,7 +90,7 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64,
 			v := x.At(i, j) / s
 			low, high, pool = math.Min(low, v), math.Max(high, v), pool+v/float64(n)
 		}
-		r := Residual{Feature: d.names[j], Released: m, Weighted: l.mean[j] / s, Pool: pool,
+		r := Residual{Feature: fd.names[j], Released: m, Weighted: l.mean[j] / s, Pool: pool,
 			Deviation: sd}
 		all[j] = r
 		slack := gapNoise * sd

@@ -36,7 +36,7 @@ func TestWeightLaw(t *testing.T) {
 	noise := Isotropic(d.Cells(), 0.002)
 	fit := FitWeights(x, nil, means, noise, 0.01, 0, rng)
 	law := LawOf(x, fit, noise)
-	stated := law.Answer(b, Untold{Records: 1})
+	stated := law.Answer(b, UnreleasedShift{Records: 1})
 
 	answers := make([]float64, 400)
 	ratios := make([]float64, 400)
@@ -46,12 +46,13 @@ func TestWeightLaw(t *testing.T) {
 		m := noise.Draw(1, rng).RawMatrix().Data
 		floats.Add(m, means)
 		answers[k] = newWeightLaw(x, FitWeights(x, nil, m, noise, 0.01, 0, rng).Weight).Answer(b,
-			Untold{Records: 1}).Estimate
+			UnreleasedShift{Records: 1}).Estimate
 		beta := append([]float64{}, fit.Beta...)
 		for j := range beta {
 			beta[j] += sd * rng.NormFloat64()
 		}
-		ratios[k] = newWeightLaw(x, Weigh(x, beta).Weight).Answer(b, Untold{Records: 1}).Estimate
+		ratios[k] = newWeightLaw(x, Weigh(x, beta).Weight).Answer(b,
+			UnreleasedShift{Records: 1}).Estimate
 	}
 	for _, c := range []struct {
 		name        string
@@ -59,7 +60,7 @@ func TestWeightLaw(t *testing.T) {
 		stated, cap float64
 	}{
 		{"entropy", answers, stated.Noise, law.WorstNoise()},
-		{"tilt", ratios, ofTilt.Answer(b, Untold{Records: 1}).Noise, ofTilt.WorstNoise()},
+		{"tilt", ratios, ofTilt.Answer(b, UnreleasedShift{Records: 1}).Noise, ofTilt.WorstNoise()},
 	} {
 		mean := floats.Sum(c.answers) / 400
 		spread := 0.0
@@ -80,7 +81,7 @@ func TestWeightLaw(t *testing.T) {
 		ward[i] = pool.At(i, 1)
 	}
 	if tight := LawOf(x, FitWeights(x, nil, means, noise, 1e-6, 0, rng), noise).Answer(ward,
-		Untold{Records: 1}); tight.Sampling > 1e-3 {
+		UnreleasedShift{Records: 1}); tight.Sampling > 1e-3 {
 		t.Errorf("a matched feature has a sampling deviation of %v", tight.Sampling)
 	}
 }
@@ -91,7 +92,7 @@ func TestWorstNoise(t *testing.T) {
 	f := Weigh(x, []float64{0})
 	law := LawOfTilt(x, f, 0.1)
 	if got := law.Answer([]float64{0, 0, 1, 1},
-		Untold{Records: 1}).Noise; math.Abs(got-law.WorstNoise()) > 1e-12 ||
+		UnreleasedShift{Records: 1}).Noise; math.Abs(got-law.WorstNoise()) > 1e-12 ||
 		math.Abs(got-0.05) > 1e-12 {
 		t.Errorf("noise %v, bound %v, want .05 for both", got, law.WorstNoise())
 	}

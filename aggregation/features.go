@@ -109,16 +109,16 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 	return d, nil
 }
 
-func (d *FeatureDesign) add(g featureGroup, names []string) {
-	g.cell = len(d.names)
-	d.names = append(d.names, names...)
-	d.groups = append(d.groups, g)
+func (fd *FeatureDesign) add(g featureGroup, names []string) {
+	g.cell = len(fd.names)
+	fd.names = append(fd.names, names...)
+	fd.groups = append(fd.groups, g)
 	k := int64(1)
 	if g.width > 1 {
 		k = 2
 	}
-	d.L1 += k * featureScale
-	d.L2sq += k * featureScale * featureScale
+	fd.L1 += k * featureScale
+	fd.L2sq += k * featureScale * featureScale
 }
 
 // MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the
@@ -135,18 +135,18 @@ func MappedDesign(width int) *FeatureDesign {
 }
 
 // Cells returns the length of Sums.
-func (d *FeatureDesign) Cells() int { return len(d.names) }
+func (fd *FeatureDesign) Cells() int { return len(fd.names) }
 
-func (d *FeatureDesign) squaredNorm() float64 {
-	if d.mapped {
+func (fd *FeatureDesign) squaredNorm() float64 {
+	if fd.mapped {
 		return 0.5
 	}
-	return float64(len(d.groups))
+	return float64(len(fd.groups))
 }
 
 // BinsOf returns the means of a number's bins, nil if the design has none.
-func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
-	for _, g := range d.groups {
+func (fd *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
+	for _, g := range fd.groups {
 		if g.bins > 0 && g.first == b {
 			return means[g.cell : g.cell+g.width]
 		}
@@ -155,15 +155,15 @@ func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
 }
 
 // Names describes each cell of Sums, in its order. The slice is the design's own: do not change it.
-func (d *FeatureDesign) Names() []string { return d.names }
+func (fd *FeatureDesign) Names() []string { return fd.names }
 
 // row fills in a record's entries, reals in [0,1], from its encoded columns.
-func (d *FeatureDesign) row(out, encoded []float64) {
-	if d.mapped {
+func (fd *FeatureDesign) row(out, encoded []float64) {
+	if fd.mapped {
 		copy(out, encoded)
 		return
 	}
-	for _, g := range d.groups {
+	for _, g := range fd.groups {
 		to, a := out[g.cell:g.cell+g.width], encoded[g.first.Start:g.first.Start+g.first.Width]
 		switch {
 		case g.bins > 0:
@@ -191,41 +191,41 @@ func binOf(v float64, bins int) int {
 
 // Rows returns the public features of encoded rows x (N×schema.Dim()) for fitting a tilt: entries
 // divided by Norm, so that each row has norm at most 1.
-func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
+func (fd *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {
 		return &mat.Dense{}
 	}
-	out := mat.NewDense(n, d.Cells(), nil)
+	out := mat.NewDense(n, fd.Cells(), nil)
 	for i := range n {
-		d.row(out.RawRowView(i), x.RawRowView(i))
+		fd.row(out.RawRowView(i), x.RawRowView(i))
 	}
-	out.Scale(d.scale(), out)
+	out.Scale(fd.scale(), out)
 	return out
 }
 
-func (d *FeatureDesign) scale() float64 { return 1 / d.Norm() }
+func (fd *FeatureDesign) scale() float64 { return 1 / fd.Norm() }
 
 // Norm bounds the Euclidean norm of any row before Rows divides by it: √groups, because each
 // group's entries have norm at most 1; 1 for mapped rows.
-func (d *FeatureDesign) Norm() float64 {
-	if d.mapped {
+func (fd *FeatureDesign) Norm() float64 {
+	if fd.mapped {
 		return 1
 	}
-	return math.Sqrt(float64(len(d.groups)))
+	return math.Sqrt(float64(len(fd.groups)))
 }
 
 // Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries × 2²⁰, truncated. See L1
 // and L2sq.
-func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
+func (fd *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
-	if d.mapped && n > 0 {
-		return CrossSums(x, make([]int, n), 1)[:d.Cells()]
+	if fd.mapped && n > 0 {
+		return CrossSums(x, make([]int, n), 1)[:fd.Cells()]
 	}
-	out := make([]int64, d.Cells())
-	row := make([]float64, d.Cells())
+	out := make([]int64, fd.Cells())
+	row := make([]float64, fd.Cells())
 	for i := range n {
-		d.safe(row, x.RawRowView(i))
+		fd.safe(row, x.RawRowView(i))
 		for j, v := range row {
 			out[j] += int64(v * featureScale)
 		}
@@ -237,12 +237,12 @@ func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 // [0,1] are clamped, NaN becomes 0, and a group that sums to more than 1 (no encoding makes one)
 // becomes zeros. On the lattice a group then sums to at most featureScale, because truncation only
 // lowers the sum and its rounding error is far below one lattice step.
-func (d *FeatureDesign) safe(out, encoded []float64) {
-	d.row(out, encoded)
-	if norm := floats.Norm(out, 2); d.mapped && !(norm*norm <= 0.5) {
+func (fd *FeatureDesign) safe(out, encoded []float64) {
+	fd.row(out, encoded)
+	if norm := floats.Norm(out, 2); fd.mapped && !(norm*norm <= 0.5) {
 		clear(out)
 	}
-	for _, g := range d.groups {
+	for _, g := range fd.groups {
 		entries := out[g.cell : g.cell+g.width]
 		sum := 0.0
 		for k, v := range entries {
@@ -259,8 +259,8 @@ func (d *FeatureDesign) safe(out, encoded []float64) {
 }
 
 // InRange reports whether a sum over this number of records is possible.
-func (d *FeatureDesign) InRange(sum, records int64) bool {
-	return sum <= FeatureMost(records) && (sum >= 0 || (d.mapped && -sum <= FeatureMost(records)))
+func (fd *FeatureDesign) InRange(sum, records int64) bool {
+	return sum <= FeatureMost(records) && (sum >= 0 || (fd.mapped && -sum <= FeatureMost(records)))
 }
 
 // FeatureMost returns the largest magnitude of a sum over this number of records.
@@ -268,22 +268,22 @@ func FeatureMost(records int64) int64 { return records * featureScale }
 
 // Means returns the mean entries of n records from their released sums, moved to the nearest
 // possible means: each in [0,1], and groups with a fixed total summing to 1.
-func (d *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
-	if len(sums) != d.Cells() {
-		return nil, fmt.Errorf("read feature sums: have %d numbers, want %d", len(sums), d.Cells())
+func (fd *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
+	if len(sums) != fd.Cells() {
+		return nil, fmt.Errorf("read feature sums: have %d numbers, want %d", len(sums), fd.Cells())
 	}
 	out := make([]float64, len(sums))
 	for j, v := range sums {
 		out[j] = v / (featureScale * n)
 	}
-	for _, g := range d.groups {
+	for _, g := range fd.groups {
 		g.project(out[g.cell : g.cell+g.width])
 	}
 	return out, nil
 }
 
-func (g featureGroup) project(means []float64) {
-	if g.total {
+func (f featureGroup) project(means []float64) {
+	if f.total {
 		copy(means, ProjectSimplex(means, 1))
 		return
 	}
@@ -294,7 +294,7 @@ func (g featureGroup) project(means []float64) {
 
 // Deviation returns the standard deviation of the noise on an entry's mean, before Means projects
 // it. Each sum over n records holds this number of independent noises of this variance.
-func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float64 {
+func (fd *FeatureDesign) Deviation(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (featureScale * n)
 }
 
@@ -304,12 +304,12 @@ const noiseDraws = 64
 // Noise returns the law of the noise on means (from Means), in the units of Rows, for noise of
 // deviation sd (see Deviation). Projection changes the noise, so fresh public draws around the
 // means are projected too, group by group.
-func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *rand.Rand) Noise {
-	f := mat.NewDense(d.Cells(), d.Cells(), nil)
-	if d.mapped {
-		return Noise{Factor: Isotropic(d.Cells(), sd*d.scale()).Factor, Laplace: laplace}
+func (fd *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *rand.Rand) Noise {
+	f := mat.NewDense(fd.Cells(), fd.Cells(), nil)
+	if fd.mapped {
+		return Noise{Factor: Isotropic(fd.Cells(), sd*fd.scale()).Factor, Laplace: laplace}
 	}
-	for _, g := range d.groups {
+	for _, g := range fd.groups {
 		at := means[g.cell : g.cell+g.width]
 		errors := mat.NewDense(g.width, noiseDraws, nil)
 		raw := Isotropic(g.width, sd)
@@ -323,7 +323,7 @@ func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *ra
 			errors.SetCol(k, v)
 		}
 		c := mat.NewSymDense(g.width, nil)
-		c.SymOuterK(d.scale()*d.scale()/noiseDraws, errors)
+		c.SymOuterK(fd.scale()*fd.scale()/noiseDraws, errors)
 		f.Slice(g.cell, g.cell+g.width, g.cell, g.cell+g.width).(*mat.Dense).Copy(squareRoot(c))
 	}
 	return Noise{Factor: f, Laplace: laplace}
@@ -332,7 +332,7 @@ func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *ra
 // WithSampling adds sampling to a law of the noise on means: n records are matched by N pool rows x
 // (from Rows), so it adds the pool's covariance over n and over N. The search for λ needs this,
 // because weights also fit the chance deviations of the pool.
-func (d *FeatureDesign) WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
+func (fd *FeatureDesign) WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
 	rows, cells := x.Dims()
 	c := newWeightLaw(x, nil).cov
 	c.ScaleSym(1/n+1/float64(rows), c)

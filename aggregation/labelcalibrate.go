@@ -46,13 +46,13 @@ const intervalRounds = 6
 // small would seem too certain.) SlopeSD is derived from the interval's upper half.
 //
 // Calibrate returns nil for too few records, and if the equations have no solution.
-func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
-	x, y = labelledRows(x, y, o.Channel.Classes)
+func (lo LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
+	x, y = labelledRows(x, y, lo.Channel.Classes)
 	if len(y) < 2*calibrationFolds {
 		return nil
 	}
 	_, means := centred(fit.Model.Scores(x))
-	held, off, err := o.heldOut(x, y, fit.Lambda, rng)
+	held, off, err := lo.heldOut(x, y, fit.Lambda, rng)
 	if err != nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	share, along := make([]float64, columns), 0.0
 	for i, k := range y {
 		for column, t := range held.RawRowView(i) {
-			u := o.Channel.Unbiased(k == column+o.Channel.Classes-columns)
+			u := lo.Channel.Unbiased(k == column+lo.Channel.Classes-columns)
 			share[column] += u / float64(n)
 			along += u * t / float64(n)
 		}
@@ -69,8 +69,8 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	if !ok {
 		return nil
 	}
-	low, lowest := o.farthest(held, off, share, along, -1)
-	high, highest := o.farthest(held, off, share, along, 1)
+	low, lowest := lo.farthest(held, off, share, along, -1)
+	high, highest := lo.farthest(held, off, share, along, 1)
 	if !lowest || !highest {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 // farthest returns the lower (side −1) or upper (side 1) end of the interval: the slope whose mean
 // along the scores is Normal95 standard deviations from the observed one, by the errors that this
 // slope implies. It returns false if there is none.
-func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64,
+func (lo LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64,
 	along, side float64) (float64, bool) {
 	to, slope := along, 0.0
 	for range intervalRounds {
@@ -103,7 +103,8 @@ func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float6
 			return 0, false
 		}
 		slope = r.Slope
-		_, sd := deviations(r, o.targetErrors(recalibrated(held, r, o.Channel.Classes), held, off))
+		_, sd := deviations(r, lo.targetErrors(recalibrated(held, r, lo.Channel.Classes), held,
+			off))
 		to = along + side*Normal95*sd
 	}
 	return slope, true
@@ -127,14 +128,14 @@ func centred(s *mat.Dense) (*mat.Dense, []float64) {
 
 // heldOut returns each record's centred scores by the fit to the other folds, N×columns, and for
 // each fit its distance from the fits' mean on all records.
-func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
+func (lo LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
 	rng *rand.Rand) (held *mat.Dense, off []*mat.Dense, err error) {
 	n := len(y)
 	fold := make([]int, n)
 	for to, i := range rng.Perm(n) {
 		fold[i] = to % calibrationFolds
 	}
-	held = mat.NewDense(n, learners.Columns(o.Channel.Classes), nil)
+	held = mat.NewDense(n, learners.Columns(lo.Channel.Classes), nil)
 	for f := range calibrationFolds {
 		var in []int
 		for i := range y {
@@ -143,12 +144,12 @@ func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
 			}
 		}
 		tx, ty := pickLabelled(x, y, in)
-		risk, err := o.risk(tx, ty, rng)
+		risk, err := lo.risk(tx, ty, rng)
 		if err != nil {
 			return nil, nil, err
 		}
-		s, _ := centred(o.solve(risk, lambda, labelFinal, labelIterations,
-			o.start(tx, ty, lambda, rng)).Scores(x))
+		s, _ := centred(lo.solve(risk, lambda, labelFinal, labelIterations,
+			lo.start(tx, ty, lambda, rng)).Scores(x))
 		off = append(off, s)
 		for i := range n {
 			if fold[i] == f {
@@ -156,7 +157,7 @@ func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
 			}
 		}
 	}
-	mean := mat.NewDense(n, learners.Columns(o.Channel.Classes), nil)
+	mean := mat.NewDense(n, learners.Columns(lo.Channel.Classes), nil)
 	for _, s := range off {
 		mean.Add(mean, s)
 	}
@@ -170,9 +171,9 @@ func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
 // targetErrors returns the covariance of the errors of the shares, then of the mean along the
 // held-out scores, at the records' probabilities p (N×classes). A fit's variance is 9/10 of the sum
 // of the fits' squared distances.
-func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
+func (lo LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
 	n, columns := held.Dims()
-	keep, flip := o.Channel.Keep, o.Channel.Flip()
+	keep, flip := lo.Channel.Keep, lo.Channel.Flip()
 	scale := 1 / ((keep - flip) * (keep - flip) * float64(n) * float64(n))
 	out := mat.NewSymDense(columns+1, nil)
 	add := func(k, l int, v float64) { out.SetSym(k, l, out.At(k, l)+scale*v) }
@@ -186,7 +187,7 @@ func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.Sy
 	}
 	for i := range n {
 		for k := range r {
-			r[k] = flip + (keep-flip)*p.At(i, k+o.Channel.Classes-columns)
+			r[k] = flip + (keep-flip)*p.At(i, k+lo.Channel.Classes-columns)
 		}
 		t := held.RawRowView(i)
 		along, mean := variance(t)

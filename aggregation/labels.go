@@ -47,21 +47,21 @@ type LabelOptions struct {
 
 // Validate refuses unknown names, an impossible channel, and the forward correction where it has no
 // meaning: for a risk other than accuracy, or a loss that Loss.CanForward refuses.
-func (o LabelOptions) Validate() error {
+func (lo LabelOptions) Validate() error {
 	switch {
-	case !slices.Contains(Risks(), o.Risk):
-		return fmt.Errorf("risk %q: use one of %v", o.Risk, Risks())
-	case !slices.Contains(Corrections(), o.Correction):
-		return fmt.Errorf("correction %q: use one of %v", o.Correction, Corrections())
-	case o.Correction == CorrectionForward && o.Risk != RiskAccuracy:
-		return fmt.Errorf("the forward correction is for risk accuracy: its scores are class probabilities already, and rank as well as any; use it there, or backward for %s", o.Risk)
+	case !slices.Contains(Risks(), lo.Risk):
+		return fmt.Errorf("risk %q: use one of %v", lo.Risk, Risks())
+	case !slices.Contains(Corrections(), lo.Correction):
+		return fmt.Errorf("correction %q: use one of %v", lo.Correction, Corrections())
+	case lo.Correction == CorrectionForward && lo.Risk != RiskAccuracy:
+		return fmt.Errorf("the forward correction is for risk accuracy: its scores are class probabilities already, and rank as well as any; use it there, or backward for %s", lo.Risk)
 	}
-	if o.Correction == CorrectionForward {
-		if err := o.Loss.CanForward(); err != nil {
+	if lo.Correction == CorrectionForward {
+		if err := lo.Loss.CanForward(); err != nil {
 			return err
 		}
 	}
-	return o.Channel.Validate()
+	return lo.Channel.Validate()
 }
 
 // LabelFit is the result of a fit to noisy labels.
@@ -164,24 +164,24 @@ func pickLabelled(x *mat.Dense, y, keep []int) (*mat.Dense, []int) {
 	return px, py
 }
 
-func (o LabelOptions) costs(y []int) []learners.ClassCost {
+func (lo LabelOptions) costs(y []int) []learners.ClassCost {
 	base := learners.PlainCost()
-	channel := learners.Channel{Keep: 1, Classes: o.Channel.Classes}
-	if o.Correction == CorrectionBackward {
-		base, channel = learners.BackwardCost(o.Channel), o.Channel
+	channel := learners.Channel{Keep: 1, Classes: lo.Channel.Classes}
+	if lo.Correction == CorrectionBackward {
+		base, channel = learners.BackwardCost(lo.Channel), lo.Channel
 	}
-	costs := make([]learners.ClassCost, learners.Columns(o.Channel.Classes))
+	costs := make([]learners.ClassCost, learners.Columns(lo.Channel.Classes))
 	// For the AUC with a symmetric loss, the corrections of a pair's two labels cancel up to a
 	// factor.
-	if o.Loss.Symmetric() && o.Risk == RiskAUC {
+	if lo.Loss.Symmetric() && lo.Risk == RiskAUC {
 		base = learners.PlainCost()
 	}
 	shares := DebiasedShares(y, channel)
 	for k := range costs {
 		costs[k] = base
-		if o.Risk == RiskBER {
+		if lo.Risk == RiskBER {
 			class := k
-			if o.Channel.Classes == 2 {
+			if lo.Channel.Classes == 2 {
 				class = 1
 			}
 			// A share within two standard errors of 0 or 1 may be 0 or 1. Dividing by less than two
@@ -189,37 +189,37 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 			least := math.Min(2*shares.Error[class], 0.5)
 			costs[k] = base.Balanced(math.Max(least, math.Min(shares.Share[class], 1-least)))
 		}
-		if o.Loss.Symmetric() && o.Risk != RiskAUC {
+		if lo.Loss.Symmetric() && lo.Risk != RiskAUC {
 			costs[k] = costs[k].OneSided()
 		}
 	}
 	return costs
 }
 
-func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, error) {
-	if o.Risk == RiskAUC {
-		return learners.NewRankRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), rng)
+func (lo LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, error) {
+	if lo.Risk == RiskAUC {
+		return learners.NewRankRisk(x, y, lo.Channel.Classes, lo.Loss, lo.costs(y), rng)
 	}
 	var forward *learners.Channel
-	if o.Correction == CorrectionForward {
-		forward = &o.Channel
+	if lo.Correction == CorrectionForward {
+		forward = &lo.Channel
 	}
-	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
+	return learners.NewMarginRisk(x, y, lo.Channel.Classes, lo.Loss, lo.costs(y), forward)
 }
 
 // start returns the squared loss's solution, because searches from the origin may end in a poor
 // local minimum.
-func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
-	if o.Loss.Convex() && o.Correction == CorrectionNone {
+func (lo LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
+	if lo.Loss.Convex() && lo.Correction == CorrectionNone {
 		return nil
 	}
 	squared, err := learners.LossNamed("squared")
 	if err != nil {
 		return nil
 	}
-	convex := o
+	convex := lo
 	convex.Loss = squared
-	if o.Correction == CorrectionForward {
+	if lo.Correction == CorrectionForward {
 		convex.Correction = CorrectionBackward
 	}
 	risk, err := convex.risk(x, y, rng)
@@ -229,18 +229,19 @@ func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Ran
 	return convex.solve(risk, lambda, labelGradient, labelIterations, nil).W.RawMatrix().Data
 }
 
-func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations int,
+func (lo LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations int,
 	start []float64) learners.Linear {
-	risk.SetRidge(lambda / o.Loss.Scale())
+	risk.SetRidge(lambda / lo.Loss.Scale())
 	w, _ := learners.Minimize(risk, start,
 		learners.Settings{GradientNorm: gradient, MaxIterations: iterations})
-	return learners.NewLinear(w, o.Channel.Classes)
+	return learners.NewLinear(w, lo.Channel.Classes)
 }
 
 // LabelRidges returns the ridges of a search, in order; a search may stop before the last.
 func LabelRidges() []float64 { return slices.Clone(labelRidges) }
 
-func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelPoint, error) {
+func (lo LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelPoint,
+	error) {
 	folds := min(labelFolds, len(y))
 	if folds < 2 {
 		return labelRidges[0], nil, nil
@@ -266,12 +267,12 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 			}
 		}
 		tx, ty := pickLabelled(x, y, in)
-		risk, err := o.risk(tx, ty, rng)
+		risk, err := lo.risk(tx, ty, rng)
 		if err != nil {
 			return 0, nil, err
 		}
 		hx, hy := pickLabelled(x, y, out)
-		parts[f] = part{risk: risk, x: hx, y: hy, w: o.start(tx, ty, labelRidges[0], rng)}
+		parts[f] = part{risk: risk, x: hx, y: hy, w: lo.start(tx, ty, labelRidges[0], rng)}
 	}
 	var path []LabelPoint
 	var held [][]float64 // held-out risk of each fold, by ridge
@@ -280,9 +281,9 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 		point, here := LabelPoint{Lambda: ridge}, make([]float64, folds)
 		for f := range parts {
 			p := &parts[f]
-			model := o.solve(p.risk, ridge, labelGradient, labelSearching, p.w)
+			model := lo.solve(p.risk, ridge, labelGradient, labelSearching, p.w)
 			p.w = model.W.RawMatrix().Data
-			here[f] = o.measure(model, p.x, p.y)
+			here[f] = lo.measure(model, p.x, p.y)
 			point.Held += here[f] / float64(folds)
 		}
 		path, held = append(path, point), append(held, here)
@@ -321,9 +322,9 @@ func compare(a, b []float64) (mean, spread float64) {
 	return mean, math.Sqrt(square / (n * (n - 1)))
 }
 
-func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 {
-	got := learners.Measure(m, x, y, o.Channel)
-	switch o.Risk {
+func (lo LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 {
+	got := learners.Measure(m, x, y, lo.Channel)
+	switch lo.Risk {
 	case RiskBER:
 		return got.BER
 	case RiskAUC:
@@ -335,16 +336,16 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 // cut moves each column's intercept so that the unbiased estimate of the errors is least at a
 // threshold of zero. If cautious is set, it moves an intercept only for a gain above two standard
 // errors of the noise.
-func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
+func (lo LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
 	intercept := x.At(0, d-1)
-	p, q := o.Channel.Keep, o.Channel.Flip()
+	p, q := lo.Channel.Keep, lo.Channel.Flip()
 	// about the largest standard deviation of a row's 2·Unbiased−1
 	spread := 2 * math.Sqrt(p*(1-p)) / (p - q)
 	for k := range columns {
 		class := k
-		if o.Channel.Classes == 2 {
+		if lo.Channel.Classes == 2 {
 			class = 1
 		}
 		s := mat.Col(nil, k, scores)
@@ -361,7 +362,7 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 		// a rows.
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
-			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
+			errors[a+1] = errors[a] + 2*lo.Channel.Unbiased(y[i] == class) - 1
 		}
 		least, at := 0, s[order[0]]-1
 		for a := 1; a <= len(order); a++ {

@@ -165,9 +165,9 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told returns what Mu returns for a release without noise, if every party's mean gives the moments
-// mu.
-func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
+// ExactMu returns what Mu returns for a release without noise, if every party's mean gives the
+// moments mu.
+func (m *MeansDesign) ExactMu(mu *mat.Dense) *mat.Dense {
 	// about adds or removes the pool's mean row divided by K
 	about := func(from *mat.Dense, sign float64) *mat.Dense {
 		out := mat.DenseCopyOf(from)

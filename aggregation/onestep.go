@@ -43,15 +43,15 @@ const (
 
 // OneStep removes the fit's ridge. It returns false for more than two classes, and for the zero
 // model.
-func (f CrossFit) OneStep() (OneStep, bool) {
-	c := f.equations
-	if c.classes != 2 || f.Lambda == 0 {
+func (cf CrossFit) OneStep() (OneStep, bool) {
+	c := cf.equations
+	if c.classes != 2 || cf.Lambda == 0 {
 		return OneStep{}, false
 	}
-	model := f.Model
+	model := cf.Model
 	d, _ := c.mu.Dims()
-	if f.Calibration != nil {
-		model = f.Calibration.Apply(model, c.x.At(0, d-1))
+	if cf.Calibration != nil {
+		model = cf.Calibration.Apply(model, c.x.At(0, d-1))
 	}
 	seen, w, _ := c.newton(model)
 	for j := range seen.RawMatrix().Cols { // undo newton's scaling by 1/√curvature

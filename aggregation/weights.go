@@ -21,23 +21,23 @@ type logMeanExp struct {
 	shape  *mat.Dense // the inverse Hessian where a minimisation starts; nil until needed
 }
 
-func (o *logMeanExp) Dim() int { _, d := o.x.Dims(); return d }
+func (l *logMeanExp) Dim() int { _, d := l.x.Dims(); return d }
 
-func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
-	o.x.Times(o.scores, beta)
-	top := floats.Max(o.scores)
+func (l *logMeanExp) Evaluate(beta, grad []float64) float64 {
+	l.x.Times(l.scores, beta)
+	top := floats.Max(l.scores)
 	total, before := 0.0, 0.0
-	for i, v := range o.scores {
-		b := solving.WeightAt(o.base, i)
-		o.scores[i] = b * math.Exp(v-top)
-		total += o.scores[i]
+	for i, v := range l.scores {
+		b := solving.WeightAt(l.base, i)
+		l.scores[i] = b * math.Exp(v-top)
+		total += l.scores[i]
 		before += b
 	}
-	o.x.Sum(grad, 1/total, o.scores)
+	l.x.Sum(grad, 1/total, l.scores)
 	value := top + math.Log(total/before)
 	for j, v := range beta {
-		value += v * (o.ridge*v/2 - o.mu[j])
-		grad[j] += o.ridge*v - o.mu[j]
+		value += v * (l.ridge*v/2 - l.mu[j])
+		grad[j] += l.ridge*v - l.mu[j]
 	}
 	return value
 }
@@ -45,16 +45,16 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 // Precondition applies the inverse Hessian at the point where a minimisation starts. Minimize
 // evaluates that point before it calls Precondition, so at the first call scores are those of that
 // point.
-func (o *logMeanExp) Precondition(g []float64) {
-	if o.shape == nil {
-		o.shape = solving.NewRidged(lawOf(o.x, o.scores).cov, o.ridge).Inverse()
+func (l *logMeanExp) Precondition(g []float64) {
+	if l.shape == nil {
+		l.shape = solving.NewRidged(lawOf(l.x, l.scores).cov, l.ridge).Inverse()
 	}
 	v := mat.NewVecDense(len(g), g)
-	v.MulVec(o.shape, v)
+	v.MulVec(l.shape, v)
 }
 
-func (o *logMeanExp) set(mu *mat.Dense, ridge float64) {
-	o.mu, o.ridge, o.shape = mu.RawMatrix().Data, ridge, nil
+func (l *logMeanExp) set(mu *mat.Dense, ridge float64) {
+	l.mu, l.ridge, l.shape = mu.RawMatrix().Data, ridge, nil
 }
 
 // WeightFit is the outcome of tilting N pool rows with d features: Beta has length d, Weight length

@@ -68,25 +68,26 @@ func TestBring(t *testing.T) {
 	h := study.HashOf(plan)
 	on.pool = [32]byte(study.HashOf(pool))
 
-	if err := helper.Bring(ctx, study.Hash{1}, plan, pool); !errors.Is(err, protocol.ErrDamaged) {
+	if err := helper.SendPlan(ctx, study.Hash{1}, plan, pool); !errors.Is(err,
+		protocol.ErrDamaged) {
 		t.Errorf("a plan with another hash: %v", err)
 	}
-	if err := helper.Bring(ctx, h, plan, pool[1:]); !errors.Is(err, protocol.ErrDamaged) {
+	if err := helper.SendPlan(ctx, h, plan, pool[1:]); !errors.Is(err, protocol.ErrDamaged) {
 		t.Errorf("another pool: %v", err)
 	}
-	if err := helper.Bring(ctx, h, plan, make([]byte, 1<<20+1)); !errors.Is(err,
+	if err := helper.SendPlan(ctx, h, plan, make([]byte, 1<<20+1)); !errors.Is(err,
 		protocol.ErrTooLarge) {
 		t.Errorf("a pool that is too large: %v", err)
 	}
-	if err := helper.Bring(ctx, h, nil, nil); !errors.Is(err, protocol.ErrDamaged) {
+	if err := helper.SendPlan(ctx, h, nil, nil); !errors.Is(err, protocol.ErrDamaged) {
 		t.Errorf("nothing: %v", err)
 	}
 	on.refuses = errors.New("no such kind here")
-	if err := helper.Bring(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
+	if err := helper.SendPlan(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("what the policy refuses: %v", err)
 	}
 	on.refuses, on.full = nil, protocol.ErrDenied
-	if err := helper.Bring(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
+	if err := helper.SendPlan(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("what there is no room for: %v", err)
 	}
 	on.full = nil
@@ -94,7 +95,7 @@ func TestBring(t *testing.T) {
 		t.Fatalf("kept: %v", on.kept)
 	}
 	for range 2 {
-		must(0, helper.Bring(ctx, h, plan, pool))
+		must(0, helper.SendPlan(ctx, h, plan, pool))
 	}
 	if on.kept[h] != [2]string{string(plan), string(pool)} || on.asked != 4 ||
 		fmt.Sprint(on.room) != fmt.Sprint([]int{len(plan) + len(pool) - 1, len(plan) + len(pool),
@@ -102,7 +103,7 @@ func TestBring(t *testing.T) {
 		t.Errorf("it was kept otherwise, or asked for %d times, with room for %d", on.asked, on.room)
 	}
 	w.servers[1].config.Shelf = nil
-	if err := helper.Bring(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
+	if err := helper.SendPlan(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a server without a shelf: %v", err)
 	}
 }
@@ -120,7 +121,7 @@ func TestBroughtAgain(t *testing.T) {
 	address, _ := w.served(t)
 	helper := w.dial(t, address)
 	bring := func(task study.Task) error {
-		return helper.Bring(ctx, task.Hash(), must(task.Plan().Canonical()), pool)
+		return helper.SendPlan(ctx, task.Hash(), must(task.Plan().Canonical()), pool)
 	}
 	if err := bring(agreed); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("before it agreed: %v", err)

@@ -128,8 +128,9 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	return nil
 }
 
-// Untold lists the failed studies whose failure Tell has not yet reported to the helper.
-func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
+// UnreportedFailures lists the failed studies whose failure Tell has not yet reported to the
+// helper.
+func (s *Server) UnreportedFailures(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 			all, err = hashesBy(ctx, t.tx, untoldQuery)
@@ -142,9 +143,9 @@ func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	return all, err
 }
 
-// Tell tells the helper that a study failed here for good, so that the helper deletes its share
-// too. Call it again after any error.
-func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
+// ReportFailure tells the helper that a study failed here for good, so that the helper deletes its
+// share too. Call it again after any error.
+func (s *Server) ReportFailure(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error {
 		return fmt.Errorf("tell the helper that study %s failed: %w", plan, err)
 	}

@@ -35,7 +35,7 @@ func commitment(plan study.Hash, r shares.Role, h half) Digest {
 }
 
 func hashed(name string, fields ...[]byte) Digest {
-	d := protocol.NewFields(name)
+	d := protocol.NewFieldDigest(name)
 	for _, f := range fields {
 		d.Add(f)
 	}

@@ -120,14 +120,14 @@ func TestTell(t *testing.T) {
 	w, h := newWorld(t, task, goesOn), task.Hash()
 	w.gathered(task)
 	w.gathered(goesOn)
-	untold := func() string { return fmt.Sprint(must(w.servers[0].Untold(ctx))) }
-	if err := w.servers[0].Tell(ctx, goesOn.Hash(), link{w}); !errors.Is(err, ErrOrder) ||
+	untold := func() string { return fmt.Sprint(must(w.servers[0].UnreportedFailures(ctx))) }
+	if err := w.servers[0].ReportFailure(ctx, goesOn.Hash(), link{w}); !errors.Is(err, ErrOrder) ||
 		must(recordOf(w.servers[1], goesOn.Hash())).Failed != "" {
 		t.Errorf("of a study that goes on: %v", err)
 	}
 	must(0, w.servers[0].Cancel(ctx, h, "no need"))
 	w.stop(shares.Helper)
-	if err := w.servers[0].Tell(ctx, h, link{w}); !errors.Is(err, errCut) {
+	if err := w.servers[0].ReportFailure(ctx, h, link{w}); !errors.Is(err, errCut) {
 		t.Errorf("a helper that does not run: %v", err)
 	}
 	w.stop(shares.Coordinator)
@@ -137,14 +137,14 @@ func TestTell(t *testing.T) {
 		t.Errorf("untold are %s", have)
 	}
 	w.servers[0].behind = true
-	if _, err := w.servers[0].Untold(ctx); !errors.Is(err, ErrBehind) {
+	if _, err := w.servers[0].UnreportedFailures(ctx); !errors.Is(err, ErrBehind) {
 		t.Errorf("a coordinator that was put back: %v", err)
 	}
-	if err := w.servers[0].Tell(ctx, h, link{w}); !errors.Is(err, ErrBehind) {
+	if err := w.servers[0].ReportFailure(ctx, h, link{w}); !errors.Is(err, ErrBehind) {
 		t.Errorf("a coordinator that was put back: %v", err)
 	}
 	w.servers[0].behind = false
-	must(0, w.servers[0].Tell(ctx, h, link{w}))
+	must(0, w.servers[0].ReportFailure(ctx, h, link{w}))
 	if have := untold(); have != "[]" {
 		t.Errorf("after it was told untold are %s", have)
 	}
@@ -200,8 +200,8 @@ func TestKillEnded(t *testing.T) {
 				if err := c.Cancel(ctx, h, "no need"); err != nil && !errors.Is(err, ErrFailed) {
 					return err
 				}
-				for _, h := range must(c.Untold(ctx)) {
-					if err := c.Tell(ctx, h, link{w}); err != nil {
+				for _, h := range must(c.UnreportedFailures(ctx)) {
+					if err := c.ReportFailure(ctx, h, link{w}); err != nil {
 						return err
 					}
 				}
@@ -220,7 +220,7 @@ func TestKillEnded(t *testing.T) {
 				t.Errorf("the %v has it as %q, with %d charges, or keeps its share", roles[r], at.Failed, w.charges(roles[r]))
 			}
 		}
-		if left := must(w.servers[0].Untold(ctx)); len(left) > 0 {
+		if left := must(w.servers[0].UnreportedFailures(ctx)); len(left) > 0 {
 			t.Errorf("the coordinator tells the helper on and on")
 		}
 		return seen

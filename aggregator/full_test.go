@@ -11,8 +11,8 @@ import (
 )
 
 // TestFull: a lying coordinator cannot have more studies accepted or stored than the helper's
-// operator allows. Existing studies go on, and the refusal says what to do, without the number of the
-// study, which the coordinator's operator named.
+// operator allows. Existing studies go on, and the refusal says what to do, without the number of
+// the study, which the coordinator's operator named.
 func TestFull(t *testing.T) {
 	ctx := t.Context()
 	tasks := []study.Task{taskOf(2, 2), taskOf(3, 2), taskOf(4, 2), taskOf(5, 2), taskOf(6, 2)}

@@ -254,9 +254,9 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			default:
 				what = "tell"
 				err = w.run(func(c *Server) error {
-					all, err := c.Untold(ctx)
+					all, err := c.UnreportedFailures(ctx)
 					for _, h := range all {
-						err = errors.Join(err, c.Tell(ctx, h, link{w}))
+						err = errors.Join(err, c.ReportFailure(ctx, h, link{w}))
 					}
 					return err
 				})

@@ -18,7 +18,7 @@ type Outcome struct {
 	Helper      []byte // the helper's signature of the set
 	Shares      [2]Signed
 	Published   [2]privacy.Published
-	Of          study.Summed
+	Of          study.Contributions
 	Members     Members
 }
 
@@ -102,9 +102,9 @@ func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, er
 	return at, err
 }
 
-// Behind reports whether the server's files were restored to an older state. The server then
+// IsRestored reports whether the server's files were restored to an older state. The server then
 // answers nothing until Reconcile.
-func (s *Server) Behind() bool {
+func (s *Server) IsRestored() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.behind
@@ -127,7 +127,7 @@ func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err 
 		&set); err != nil {
 		return o, err
 	}
-	o.Of = study.Summed{Contributions: int(set.Contributions), Weight: set.Weight}
+	o.Of = study.Contributions{Contributions: int(set.Contributions), Weight: set.Weight}
 	for role, by := range []protocol.SignerKey{s.config.Signer.Key(), s.config.Other} {
 		if o.Published[role], err = readShare(t, o.Shares[role], by, shares.Role(role),
 			r.Set); err != nil {

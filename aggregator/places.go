@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// Place is an accepted study that this server neither released nor ended.
-type Place struct {
+// AcceptedStudy is an accepted study that this server neither released nor ended.
+type AcceptedStudy struct {
 	Plan study.Hash `json:"plan"`
 	// State is accepted, open or sealed.
 	State string `json:"state"`
@@ -23,8 +23,9 @@ type Place struct {
 	Costs []privacy.Cost `json:"costs,omitempty"`
 }
 
-// Places lists the accepted studies in the store of a server, which may run. It writes nothing.
-func Places(ctx context.Context, store string) (all []Place, err error) {
+// AcceptedStudies lists the accepted studies in the store of a server, which may run. It writes
+// nothing.
+func AcceptedStudies(ctx context.Context, store string) (all []AcceptedStudy, err error) {
 	s := &Server{}
 	if s.db, err = file.Open(store); err != nil {
 		return nil, fmt.Errorf("list studies: %w", err)
@@ -35,7 +36,7 @@ func Places(ctx context.Context, store string) (all []Place, err error) {
 			if !r.open() {
 				return nil
 			}
-			p := Place{Plan: h, State: r.state(), Deadline: r.Deadline, Costs: r.Costs}
+			p := AcceptedStudy{Plan: h, State: r.state(), Deadline: r.Deadline, Costs: r.Costs}
 			all = append(all, p)
 			return t.tx.QueryRowContext(ctx, "SELECT count(*) FROM contributions WHERE study = $1", h[:]).Scan(&all[len(all)-1].Contributions)
 		})

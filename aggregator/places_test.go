@@ -57,7 +57,7 @@ func TestPlaces(t *testing.T) {
 	promised(1)
 	must(0, accept())
 	promised(2)
-	all := must(Places(ctx, w.path(1, "shares.db")))
+	all := must(AcceptedStudies(ctx, w.path(1, "shares.db")))
 	if len(all) != 3 {
 		t.Errorf("the list is %v", all)
 	}

@@ -115,7 +115,7 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = chain.Recall(line.Head())
+	_, err = chain.CheckHead(line.Head())
 	return err != nil || len(chain.Unpaid([]privacy.Line{line})) > 0, nil
 }
 

@@ -181,7 +181,7 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 	forged := Signed{Document: first.Document,
 		Signature: w.signers[0].Sign(protocol.ShareDocument, first.Document)}
 	if err := w.servers[1].Recall(ctx, forged); !errors.Is(err, protocol.ErrDamaged) ||
-		w.servers[1].Behind() {
+		w.servers[1].IsRestored() {
 		t.Errorf("a share that the coordinator signed: %v", err)
 	}
 	own := must(recordOf(w.servers[0], h)).Share
@@ -238,7 +238,7 @@ func TestShownWhileBehind(t *testing.T) {
 					must(0, j.Close())
 				}
 				must(0, w.start(shares.Helper))
-				if !w.servers[1].Behind() {
+				if !w.servers[1].IsRestored() {
 					t.Error("before anybody shows anything it answers")
 				}
 				reconcile := func(lost []privacy.Cost, wantShown int) {
@@ -289,11 +289,11 @@ func TestShownWhileBehind(t *testing.T) {
 // reconciliation, is behind again. It is charged for each release that it lacks, once, and asks for
 // the entry of the lost reconciliation; its study under way fails, and nothing is drawn twice.
 //
-// Why that is harmless: the head file knows the number of every transaction and entry, so the helper
-// is behind whatever the backup's age. Reconcile fails all that is not released and takes another
-// sealing key, so no share of before opens, and numbers go on above the head file's. The lost
-// reconciliation held nothing but charges, for releases that the backup lacks too: they are shown
-// and charged again, each by its own line.
+// Why that is harmless: the head file knows the number of every transaction and entry, so the
+// helper is behind whatever the backup's age. Reconcile fails all that is not released and takes
+// another sealing key, so no share of before opens, and numbers go on above the head file's. The
+// lost reconciliation held nothing but charges, for releases that the backup lacks too: they are
+// shown and charged again, each by its own line.
 func TestPutBackTwice(t *testing.T) {
 	ctx := t.Context()
 	first, second, open, next := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2), taskOf(6, 2)

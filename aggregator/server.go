@@ -65,15 +65,15 @@ type Config struct {
 	MaxShares int64
 	// Shelf stores the plans and pools that the coordinator sends to a helper. With nil the helper
 	// takes none.
-	Shelf Shelf
+	Shelf PlanStore
 	// Clock tells a helper when a study's deadline has passed. The zero Clock is the machine's.
 	Clock clock.Clock
 	// Checkpoint, if not nil, is called between effects. Tests stop the server there.
 	Checkpoint func(effect string)
 }
 
-// Shelf stores the coordinator's plans and pools at a helper. Config.Task reads them.
-type Shelf interface {
+// PlanStore stores the coordinator's plans and pools at a helper. Config.Task reads them.
+type PlanStore interface {
 	// Has reports whether a plan is stored with its pool.
 	Has(study.Hash) bool
 	// Wants checks a plan by its canonical bytes alone, and refuses one that the helper would not
@@ -566,7 +566,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	}
 	request.From = from(r.Set, request.From)
 	s.point("before ledger")
-	published, err := study.Settle(ctx, s.ledger, h, []study.Request{request})
+	published, err := study.ReleaseRequests(ctx, s.ledger, h, []study.Request{request})
 	if err != nil {
 		return fail(err)
 	}

@@ -103,9 +103,9 @@ type cutListener struct {
 	cut sync.RWMutex
 }
 
-func (l *cutListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	return cutConn{c, &l.cut}, err
+func (cl *cutListener) Accept() (net.Conn, error) {
+	c, err := cl.Listener.Accept()
+	return cutConn{c, &cl.cut}, err
 }
 
 // TestDeadlines: no call to a silent helper lasts longer than its deadline. Silent is one that
@@ -119,7 +119,7 @@ func TestDeadlines(t *testing.T) {
 			return err
 		},
 		"Bring": func(ctx context.Context, r *Remote) error {
-			return r.Bring(ctx, Digest{}, nil, nil)
+			return r.SendPlan(ctx, Digest{}, nil, nil)
 		},
 		"End": func(ctx context.Context, r *Remote) error {
 			return r.End(ctx, Digest{})

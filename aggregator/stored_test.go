@@ -188,11 +188,11 @@ type waits struct {
 	asked, answer chan struct{}
 }
 
-func (p waits) Prepare(ctx context.Context, h study.Hash,
+func (w waits) Prepare(ctx context.Context, h study.Hash,
 	o []uploading.PrepareRequest) ([]PrepareReply, error) {
-	p.asked <- struct{}{}
-	<-p.answer
-	return p.link.Prepare(ctx, h, o)
+	w.asked <- struct{}{}
+	<-w.answer
+	return w.link.Prepare(ctx, h, o)
 }
 
 // TestReceiveWaitsForNobody: uploads are stored while the helper is asked, and none after the

@@ -194,17 +194,17 @@ func documentOf(s Signed) *pb.HelperDocument {
 	return &pb.HelperDocument{Document: s.Document, Signature: s.Signature}
 }
 
-func (v service) Accept(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDocument, error) {
+func (s service) Accept(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDocument, error) {
 	plan, err := fixed("plan", d.GetPlan())
 	if err != nil {
 		return nil, err
 	}
-	out, err := v.s.Accept(ctx, plan, signedOf(d))
+	out, err := s.s.Accept(ctx, plan, signedOf(d))
 	return documentOf(out), err
 }
 
-func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought]) error {
-	shelf := v.s.config.Shelf
+func (s service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought]) error {
+	shelf := s.s.config.Shelf
 	if shelf == nil {
 		return fmt.Errorf("bring plan: %w: this server takes none", protocol.ErrDenied)
 	}
@@ -221,8 +221,8 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 		head.GetPoolSize() > most {
 		return fmt.Errorf("%w: a plan of %d bytes with a pool of %d: at most %d and %d are taken", protocol.ErrTooLarge, head.GetPlanSize(), head.GetPoolSize(), protocol.MaxPlan, most)
 	}
-	v.brings.Lock() // so that memory holds at most one pool
-	defer v.brings.Unlock()
+	s.brings.Lock() // so that memory holds at most one pool
+	defer s.brings.Unlock()
 	if shelf.Has(plan) {
 		return stream.SendAndClose(&pb.HelperBrought{})
 	}
@@ -234,10 +234,10 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 		return fmt.Errorf("%w: the plan has another hash than %x", protocol.ErrDamaged, plan)
 	}
 	digest, err := shelf.Wants(plan, canonical)
-	if err != nil && (digest == [sha256.Size]byte{} || !v.s.agreed(stream.Context(), plan)) {
+	if err != nil && (digest == [sha256.Size]byte{} || !s.s.agreed(stream.Context(), plan)) {
 		return fmt.Errorf("bring plan %x: %w: %w", plan, protocol.ErrDenied, err)
 	}
-	if err := v.s.room(stream.Context(), plan,
+	if err := s.s.room(stream.Context(), plan,
 		int64(head.GetPlanSize()+head.GetPoolSize())); err != nil {
 		return fmt.Errorf("bring plan %x: %w", plan, err)
 	}
@@ -248,11 +248,11 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if sha256.Sum256(pool) != digest {
 		return fmt.Errorf("%w: the pool's digest is not the plan's", protocol.ErrDamaged)
 	}
-	v.s.point("before plan kept")
+	s.s.point("before plan kept")
 	if err := shelf.Keep(plan, canonical, pool); err != nil {
 		return err
 	}
-	v.s.point("after plan kept")
+	s.s.point("after plan kept")
 	return stream.SendAndClose(&pb.HelperBrought{})
 }
 
@@ -271,7 +271,7 @@ func assemble(size uint64, stream grpc.ClientStreamingServer[pb.HelperPart, pb.H
 	return a.Whole()
 }
 
-func (v service) Reveal(ctx context.Context, d *pb.HelperDocument) (*pb.HelperHalf, error) {
+func (s service) Reveal(ctx context.Context, d *pb.HelperDocument) (*pb.HelperHalf, error) {
 	plan, err := fixed("plan", d.GetPlan())
 	if err != nil {
 		return nil, err
@@ -280,14 +280,14 @@ func (v service) Reveal(ctx context.Context, d *pb.HelperDocument) (*pb.HelperHa
 	if err != nil {
 		return nil, err
 	}
-	out, err := v.s.Reveal(ctx, plan, half, signedOf(d))
+	out, err := s.s.Reveal(ctx, plan, half, signedOf(d))
 	if err != nil {
 		return nil, err
 	}
 	return &pb.HelperHalf{Half: out[:]}, nil
 }
 
-func (v service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAnswers, error) {
+func (s service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAnswers, error) {
 	plan, err := fixed("plan", o.GetPlan())
 	if err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ func (v service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAns
 		}
 		offers = append(offers, offer)
 	}
-	answers, err := v.s.Prepare(ctx, plan, offers)
+	answers, err := s.s.Prepare(ctx, plan, offers)
 	if err != nil {
 		return nil, err
 	}
@@ -316,34 +316,34 @@ func (v service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAns
 	return out, nil
 }
 
-func (v service) Seal(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDocument, error) {
+func (s service) Seal(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDocument, error) {
 	plan, err := fixed("plan", d.GetPlan())
 	if err != nil {
 		return nil, err
 	}
-	signature, err := v.s.Seal(ctx, plan, signedOf(d))
+	signature, err := s.s.Seal(ctx, plan, signedOf(d))
 	return &pb.HelperDocument{Signature: signature}, err
 }
 
-func (v service) Share(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDocument, error) {
+func (s service) Share(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDocument, error) {
 	plan, err := fixed("plan", d.GetPlan())
 	if err != nil {
 		return nil, err
 	}
-	out, err := v.s.Share(ctx, plan)
+	out, err := s.s.Share(ctx, plan)
 	return documentOf(out), err
 }
 
-func (v service) End(ctx context.Context, d *pb.HelperDocument) (*pb.HelperEnded, error) {
+func (s service) End(ctx context.Context, d *pb.HelperDocument) (*pb.HelperEnded, error) {
 	plan, err := fixed("plan", d.GetPlan())
 	if err != nil {
 		return nil, err
 	}
-	return &pb.HelperEnded{}, v.s.End(ctx, plan)
+	return &pb.HelperEnded{}, s.s.End(ctx, plan)
 }
 
-func (v service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRecalled, error) {
-	return &pb.HelperRecalled{}, v.s.Recall(ctx, signedOf(d))
+func (s service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRecalled, error) {
+	return &pb.HelperRecalled{}, s.s.Recall(ctx, signedOf(d))
 }
 
 // Remote is the helper over a network, over mutual TLS with pinned keys. Every call has a deadline,
@@ -484,8 +484,8 @@ func (r *Remote) Close() error { return r.connection.Close() }
 // study needs it.
 func (r *Remote) Silent() (since time.Time, busy bool) { return r.asked.since() }
 
-// Bring sends a plan and its pool to a helper that lacks them. The errors name no study.
-func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
+// SendPlan sends a plan and its pool to a helper that lacks them. The errors name no study.
+func (r *Remote) SendPlan(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
 	r.wake(ctx)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

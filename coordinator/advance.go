@@ -38,15 +38,15 @@ func (r releaser) behind() bool {
 // advance does the remaining work of a sealed or folded study, from what is stored. A restart in
 // between does not change the result. advance returns when there is nothing to do before the next
 // event.
-func (c *runningStudy) advance(ctx context.Context, r releaser) error {
-	c.advancing.Lock()
-	defer c.advancing.Unlock()
-	ctx, stop := c.interruptible(ctx)
+func (rs *runningStudy) advance(ctx context.Context, r releaser) error {
+	rs.advancing.Lock()
+	defer rs.advancing.Unlock()
+	ctx, stop := rs.interruptible(ctx)
 	defer stop()
 	for {
 		var effects []life.Effect
 		var machine *life.Study
-		err := c.view(ctx, func(s *life.Study) error {
+		err := rs.view(ctx, func(s *life.Study) error {
 			effects, machine = s.Resume(), s
 			return nil
 		})
@@ -58,24 +58,24 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 		for _, e := range effects {
 			switch e.(type) {
 			case life.FoldSum:
-				if err = c.repairLost(ctx, r.repairer); err == nil {
-					err = c.view(ctx, func(s *life.Study) error { machine = s; return nil })
+				if err = rs.repairLost(ctx, r.repairer); err == nil {
+					err = rs.view(ctx, func(s *life.Study) error { machine = s; return nil })
 				}
 				if err == nil && machine.State == study.Sealed {
-					err = c.fold(ctx, machine)
+					err = rs.fold(ctx, machine)
 				}
 				if damaged(err) {
-					c.inspected = false
+					rs.inspected = false
 				}
 			case life.MakeRelease:
-				err = c.release(ctx, machine, r)
+				err = rs.release(ctx, machine, r)
 			default:
-				err = fmt.Errorf("resume study %s: unknown effect %T", c.hash, e)
+				err = fmt.Errorf("resume study %s: unknown effect %T", rs.hash, e)
 			}
 			_, folded := e.(life.MakeRelease)
 			if errors.Is(err, records.ErrDamagedSum) || errors.Is(err, errMissingBody) || folded &&
 				damaged(err) {
-				return c.loseFolded(ctx, r.repairer, err)
+				return rs.loseFolded(ctx, r.repairer, err)
 			}
 			if err != nil {
 				// An interrupted step may fail by any error, which then says nothing of the study.
@@ -87,41 +87,41 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 
 // fold adds all contributions to the sum and stores how many there were. If the kind keeps bodies,
 // fold checks their digests instead of adding.
-func (c *runningStudy) fold(ctx context.Context, s *life.Study) error {
-	fail := func(err error) error { return fmt.Errorf("fold study %s: %w", c.hash, err) }
-	checker, err := c.studyChecker(ctx)
+func (rs *runningStudy) fold(ctx context.Context, s *life.Study) error {
+	fail := func(err error) error { return fmt.Errorf("fold study %s: %w", rs.hash, err) }
+	checker, err := rs.studyChecker(ctx)
 	if err != nil {
 		return fail(err)
 	}
 	if checker.shared {
-		if err := c.foldShares(ctx, s); err != nil {
+		if err := rs.foldShares(ctx, s); err != nil {
 			return fail(err)
 		}
 		return nil
 	}
 	var total int
-	if _, keeps := checker.task.(study.Keeper); keeps {
-		total, err = count(s.Held(c.bodies(ctx, s)))
+	if _, keeps := checker.task.(study.BodyKeeper); keeps {
+		total, err = count(s.Held(rs.bodies(ctx, s)))
 	} else {
-		total, err = c.add(ctx, checker.task)
+		total, err = rs.add(ctx, checker.task)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	_, err = c.step(ctx, life.FoldDone{Contributions: total}, nil)
+	_, err = rs.step(ctx, life.FoldDone{Contributions: total}, nil)
 	return err
 }
 
 // add adds each contribution to the stored sum exactly once. One transaction adds a batch, deletes
 // its ballots and stores the sum.
-func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err error) {
+func (rs *runningStudy) add(ctx context.Context, task study.Task) (total int, err error) {
 	sum, err := task.NewSum()
 	if err != nil {
 		return 0, err
 	}
 	for more := true; more; {
-		err := c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
-			stored, n, err := tx.Sum(c.hash)
+		err := rs.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
+			stored, n, err := tx.Sum(rs.hash)
 			if err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 					return err
 				}
 			}
-			batch, err := tx.Unfolded(c.hash, "", c.batch)
+			batch, err := tx.Unfolded(rs.hash, "", rs.batch)
 			total, more = n+len(batch), len(batch) > 0
 			if err != nil || !more {
 				return err
@@ -146,14 +146,14 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 			if stored, err = sum.MarshalBinary(); err != nil {
 				return err
 			}
-			if err := tx.SetSum(c.hash, stored, total, batch); err != nil {
+			if err := tx.SetSum(rs.hash, stored, total, batch); err != nil {
 				return err
 			}
-			c.point("before batch folded")
+			rs.point("before batch folded")
 			return nil
 		})
 		if err == nil && more {
-			c.point("after batch folded")
+			rs.point("after batch folded")
 			err = ctx.Err()
 		}
 		if err != nil {
@@ -163,17 +163,18 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 	return total, nil
 }
 
-func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Task) (study.Summed,
+func (rs *runningStudy) summed(ctx context.Context, s *life.Study,
+	task study.Task) (study.Contributions,
 	error) {
-	if _, keeps := task.(study.Keeper); keeps {
-		return study.Summed{Bodies: c.bodies(ctx, s)}, nil
+	if _, keeps := task.(study.BodyKeeper); keeps {
+		return study.Contributions{Bodies: rs.bodies(ctx, s)}, nil
 	}
 	sum, err := task.NewSum()
 	if err != nil {
-		return study.Summed{}, err
+		return study.Contributions{}, err
 	}
-	err = c.store.View(ctx, func(tx records.Tx) error {
-		stored, n, err := tx.Sum(c.hash)
+	err = rs.store.View(ctx, func(tx records.Tx) error {
+		stored, n, err := tx.Sum(rs.hash)
 		if err != nil {
 			return err
 		}
@@ -183,27 +184,27 @@ func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Tas
 		}
 		return sum.UnmarshalBinary(stored)
 	})
-	return study.Summed{Sum: sum}, err
+	return study.Contributions{Sum: sum}, err
 }
 
 // release has the ledger release the sum (conclude). One transaction stores the signed release and
 // the final state. If the process is killed after the ledger's commit, the next start asks the
 // ledger again and gets the same answer.
-func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
-	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
+func (rs *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
+	fail := func(err error) error { return fmt.Errorf("release study %s: %w", rs.hash, err) }
 	contributed, others := s.Contributors()
-	if err := r.witness.whyWait(c.hash, contributed, others); err != nil {
+	if err := r.witness.whyWait(rs.hash, contributed, others); err != nil {
 		return fail(err)
 	}
-	checker, err := c.studyChecker(ctx)
+	checker, err := rs.studyChecker(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	release, err := c.conclude(ctx, s, checker, r)
+	release, err := rs.conclude(ctx, s, checker, r)
 	if err != nil {
 		return fail(err)
 	}
-	release.Plan, release.Software, release.Amendments = c.row.Plan, r.software, c.amendments
+	release.Plan, release.Software, release.Amendments = rs.row.Plan, r.software, rs.amendments
 	var out records.Release
 	if out.Document, err = json.Marshal(release); err != nil {
 		return fail(err)
@@ -215,28 +216,28 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 	}
 	out.LedgerEntry = head.Sequence
 	// a caller proved meanwhile that the ledger was restored, so the answer is not published
-	if err := r.witness.whyWait(c.hash, contributed, others); err != nil {
+	if err := r.witness.whyWait(rs.hash, contributed, others); err != nil {
 		return fail(err)
 	}
-	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error {
-		return tx.AddRelease(c.hash, out)
+	_, err = rs.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error {
+		return tx.AddRelease(rs.hash, out)
 	})
 	return err
 }
 
-func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChecker,
+func (rs *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChecker,
 	r releaser) (study.Release, error) {
 	if by.shared {
-		return c.concludeShares(ctx, s, by.task, r.ledger)
+		return rs.concludeShares(ctx, s, by.task, r.ledger)
 	}
-	summed, err := c.summed(ctx, s, by.task)
+	summed, err := rs.summed(ctx, s, by.task)
 	if err != nil {
 		return study.Release{}, err
 	}
-	c.point("before ledger")
+	rs.point("before ledger")
 	release, err := life.Conclude(ctx, s, by.task, summed, r.ledger)
 	if err == nil {
-		c.point("after ledger")
+		rs.point("after ledger")
 	}
 	return release, err
 }

@@ -814,7 +814,7 @@ func unharmed(t *testing.T, size chaosSize) {
 			shared++
 		}
 		for _, f := range verify.Release(r,
-			verify.Known{Pool: poolUnder(plan, c.pool), Keys: &keys, KeysFrom: "test"}) {
+			verify.VerifierInputs{Pool: poolUnder(plan, c.pool), Keys: &keys, KeysFrom: "test"}) {
 			if f.Verdict == evidence.Fails {
 				t.Errorf("%s: %s: %s", plan.Name, f.About, f.Says)
 			}

@@ -38,76 +38,76 @@ const (
 
 // open trusts the clock if no study is open. With open studies it compares the clock with the time
 // stored last, and distrusts a clock that went back, or that went forward by more than stop.
-func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
+func (c *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
 	var last time.Time
-	err := w.store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.Clock(); return err })
+	err := c.store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.Clock(); return err })
 	if err != nil && !errors.Is(err, records.ErrNone) {
 		return fmt.Errorf("read the last stored time: %w", err)
 	}
-	w.mu.Lock()
-	w.saved = -1
+	c.mu.Lock()
+	c.saved = -1
 	if errors.Is(err, records.ErrNone) || !studies {
-		w.trust()
+		c.trust()
 	} else {
-		w.at, w.since, w.ahead = last, w.clock.Elapsed(), stop
+		c.at, c.since, c.ahead = last, c.clock.Elapsed(), stop
 	}
-	w.mu.Unlock()
-	w.now()
+	c.mu.Unlock()
+	c.now()
 	return nil
 }
 
 // trust accepts the clock from now on. The caller holds mu.
-func (w *clockWatch) trust() {
-	w.at, w.since, w.ahead, w.doubt = w.clock.Now(), w.clock.Elapsed(), clockStep, nil
+func (c *clockWatch) trust() {
+	c.at, c.since, c.ahead, c.doubt = c.clock.Now(), c.clock.Elapsed(), clockStep, nil
 }
 
 // now returns the clock's time, and why it is not trusted; nil if it is.
-func (w *clockWatch) now() (time.Time, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now := w.clock.Now()
-	expected := w.at.Add(w.clock.Elapsed() - w.since)
+func (c *clockWatch) now() (time.Time, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	expected := c.at.Add(c.clock.Elapsed() - c.since)
 	switch off := now.Sub(expected); {
-	case off >= -clockStep && off <= w.ahead:
-		if w.doubt != nil {
-			w.log.Info("the clock agrees again with the time that has passed")
+	case off >= -clockStep && off <= c.ahead:
+		if c.doubt != nil {
+			c.log.Info("the clock agrees again with the time that has passed")
 		}
-		if w.doubt != nil || w.ahead != clockStep {
-			w.trust()
+		if c.doubt != nil || c.ahead != clockStep {
+			c.trust()
 		}
-	case w.doubt == nil:
+	case c.doubt == nil:
 		how := "ahead of"
 		if off < 0 {
 			how = "behind"
 		}
-		w.doubt = fmt.Errorf("the clock says %s, which is %v %s the time that has passed since %s: no study is sealed by it until it agrees again, or an operator vouches for it (caucus coordinator clock --vouch)",
+		c.doubt = fmt.Errorf("the clock says %s, which is %v %s the time that has passed since %s: no study is sealed by it until it agrees again, or an operator vouches for it (caucus coordinator clock --vouch)",
 			now.UTC().Format(time.DateTime), off.Abs().Round(time.Second), how,
-			w.at.UTC().Format(time.DateTime))
-		w.log.Error("the clock jumped", "error", w.doubt)
+			c.at.UTC().Format(time.DateTime))
+		c.log.Error("the clock jumped", "error", c.doubt)
 	}
-	return now, w.doubt
+	return now, c.doubt
 }
 
-func (w *clockWatch) vouch() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.trust()
-	w.saved = -1
+func (c *clockWatch) vouch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trust()
+	c.saved = -1
 }
 
 // save stores the clock's time, if it is trusted: at once if atOnce is set, otherwise only if
 // clockSaved has passed.
-func (w *clockWatch) save(ctx context.Context, atOnce bool) error {
-	now, doubt := w.now()
-	w.mu.Lock()
-	passed := w.clock.Elapsed()
-	due := doubt == nil && (atOnce || w.saved < 0 || passed-w.saved >= clockSaved)
+func (c *clockWatch) save(ctx context.Context, atOnce bool) error {
+	now, doubt := c.now()
+	c.mu.Lock()
+	passed := c.clock.Elapsed()
+	due := doubt == nil && (atOnce || c.saved < 0 || passed-c.saved >= clockSaved)
 	if due {
-		w.saved = passed
+		c.saved = passed
 	}
-	w.mu.Unlock()
+	c.mu.Unlock()
 	if !due {
 		return nil
 	}
-	return w.store.Update(ctx, func(tx records.Tx) error { return tx.SetClock(now) })
+	return c.store.Update(ctx, func(tx records.Tx) error { return tx.SetClock(now) })
 }

@@ -52,7 +52,7 @@ func sibling(t *testing.T, w *world) folder.Config {
 	c.Head = filepath.Join(t.TempDir(), "head")
 	must(0, os.WriteFile(c.Head, must(os.ReadFile(w.config.HeadFile())), 0o600))
 	c.Listen, c.Metrics = free(), free()
-	c.Replicas = cluster.Places{Listen: free(), Join: []string{w.config.Replicas.Listen}}
+	c.Replicas = cluster.Endpoints{Listen: free(), Join: []string{w.config.Replicas.Listen}}
 	return c
 }
 
@@ -104,7 +104,7 @@ func dialsBoth(w *world, other folder.Config) {
 func heardBy(w *world, at string) []cluster.Member {
 	_, client, err := cluster.TLS(must(folder.LoadKeyring(w.config)).Authority, "asks", w.clock.Now)
 	must(0, err)
-	all, _ := cluster.Ask(context.Background(), client, at)
+	all, _ := cluster.QueryMembers(context.Background(), client, at)
 	return all
 }
 
@@ -215,7 +215,7 @@ func TestTwoDatabases(t *testing.T) {
 	server, _, err := cluster.TLS(w.server.authority, "copy", w.clock.Now)
 	must(0, err)
 	other, err := cluster.Open(cluster.Config{
-		Name: "copy", Places: cluster.Places{Listen: "127.0.0.1:0", Join: []string{w.config.Replicas.Listen}}, Server: server, Client: client, Log: w.config.Log,
+		Name: "copy", Endpoints: cluster.Endpoints{Listen: "127.0.0.1:0", Join: []string{w.config.Replicas.Listen}}, Server: server, Client: client, Log: w.config.Log,
 	}, cluster.State{Address: "copy.example.org:1", Database: "1/1/copy", Leads: true, Epoch: 1})
 	must(0, err)
 	soon(t, "the leader hears of its rival", func() bool { return rival(w.server.cluster) != nil })
@@ -339,7 +339,7 @@ func TestNewerWaits(t *testing.T) {
 		server, client, err := cluster.TLS(w.server.authority, name, w.clock.Now)
 		must(0, err)
 		older, err := cluster.Open(cluster.Config{Name: name,
-			Places: cluster.Places{Listen: "127.0.0.1:0", Join: at}, Server: server,
+			Endpoints: cluster.Endpoints{Listen: "127.0.0.1:0", Join: at}, Server: server,
 			Client: client, Log: w.config.Log}, cluster.State{Address: "older.example.org:1",
 			Database: database, Schemas: []int{1, 1, 1}})
 		must(0, err)

@@ -37,10 +37,10 @@ func (e endedError) Error() string { return e.reason }
 // confirm asks both servers whether they can still release a study. over is the reason why one of
 // them cannot, "" if both can. An error means that a server could not be asked, and says nothing
 // about the study.
-func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
+func (rs *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	ctx, stop := context.WithTimeout(ctx, confirmTime)
 	defer stop()
-	at, err := c.sharing.server.Progress(ctx, c.hash)
+	at, err := rs.sharing.server.Progress(ctx, rs.hash)
 	switch {
 	case err != nil:
 		return "", err
@@ -49,8 +49,8 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	case at.Acceptance.Document == nil:
 		return sharesForgot, nil
 	}
-	err = c.withPlan(ctx, func() error {
-		return c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper)
+	err = rs.withPlan(ctx, func() error {
+		return rs.sharing.server.Confirm(ctx, rs.hash, rs.sharing.helper)
 	})
 	switch {
 	case errors.Is(err, aggregators.ErrFailed):
@@ -67,12 +67,12 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 // another plan took its place or its operator removed it, withPlan sends the plan and asks again.
 // The helper's policy accepted this plan earlier, so a refusal now means that the helper has no
 // room, or forgot its agreement.
-func (c *runningStudy) withPlan(ctx context.Context, ask func() error) error {
+func (rs *runningStudy) withPlan(ctx context.Context, ask func() error) error {
 	err := ask()
 	if !errors.Is(err, protocol.ErrNotFound) {
 		return err
 	}
-	if err := c.bring(ctx); errors.Is(err, protocol.ErrDenied) {
+	if err := rs.bring(ctx); errors.Is(err, protocol.ErrDenied) {
 		return fmt.Errorf("%w: %w", protocol.ErrHelper, err)
 	} else if err != nil {
 		return err
@@ -80,23 +80,23 @@ func (c *runningStudy) withPlan(ctx context.Context, ask func() error) error {
 	return ask()
 }
 
-func (c *runningStudy) bring(ctx context.Context) error {
-	canonical, plan, _, err := c.isShared(ctx)
+func (rs *runningStudy) bring(ctx context.Context) error {
+	canonical, plan, _, err := rs.isShared(ctx)
 	if err != nil {
 		return err
 	}
-	pool, err := readPool(ctx, c.store, plan.Pool)
+	pool, err := readPool(ctx, rs.store, plan.Pool)
 	if err != nil {
 		return err
 	}
-	return c.sharing.helper.Bring(ctx, c.hash, canonical, pool)
+	return rs.sharing.helper.SendPlan(ctx, rs.hash, canonical, pool)
 }
 
 // confirmOpen fails an open study that one of the two servers can no longer release, and returns
 // the reason. err says why a server could not be asked.
-func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error) {
+func (rs *runningStudy) confirmOpen(ctx context.Context) (ended string, err error) {
 	open := func() (is bool, err error) {
-		err = c.view(ctx, func(m *life.Study) error {
+		err = rs.view(ctx, func(m *life.Study) error {
 			is = m.State == study.Open && m.Plan.Noise.Shared()
 			return nil
 		})
@@ -105,14 +105,14 @@ func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error
 	if is, err := open(); err != nil || !is {
 		return "", err
 	}
-	over, err := c.confirm(ctx)
+	over, err := rs.confirm(ctx)
 	if over == "" {
 		if ctx.Err() == nil {
-			c.setTrouble(temporary(err))
+			rs.setTrouble(temporary(err))
 		}
 		return "", err
 	}
-	err = c.cancelUnless(ctx, over, true, func() (string, error) {
+	err = rs.cancelUnless(ctx, over, true, func() (string, error) {
 		is, err := open()
 		if err == nil && !is {
 			err = study.ErrNotOpen
@@ -120,7 +120,7 @@ func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error
 		return "", err
 	})
 	if err != nil {
-		return "", fmt.Errorf("end study %s: %s: %w", c.hash, over, err)
+		return "", fmt.Errorf("end study %s: %s: %w", rs.hash, over, err)
 	}
 	return over, nil
 }

@@ -16,15 +16,15 @@ import (
 )
 
 // backupHelper copies a stopped helper's folder, and gives what puts it back.
-func (w *sharedWorld) backupHelper() (putBack func()) {
-	w.t.Helper()
-	copied := filepath.Join(w.t.TempDir(), "backup")
-	must(0, os.CopyFS(copied, os.DirFS(w.helper.Dir)))
+func (sw *sharedWorld) backupHelper() (putBack func()) {
+	sw.t.Helper()
+	copied := filepath.Join(sw.t.TempDir(), "backup")
+	must(0, os.CopyFS(copied, os.DirFS(sw.helper.Dir)))
 	return func() {
-		w.t.Helper()
-		must(0, os.RemoveAll(w.helper.Dir))
-		must(0, os.CopyFS(w.helper.Dir, os.DirFS(copied)))
-		must(0, filepath.WalkDir(w.helper.Dir, func(path string, e os.DirEntry, err error) error {
+		sw.t.Helper()
+		must(0, os.RemoveAll(sw.helper.Dir))
+		must(0, os.CopyFS(sw.helper.Dir, os.DirFS(copied)))
+		must(0, filepath.WalkDir(sw.helper.Dir, func(path string, e os.DirEntry, err error) error {
 			mode := os.FileMode(0o600)
 			if e.IsDir() {
 				mode = 0o700
@@ -35,8 +35,8 @@ func (w *sharedWorld) backupHelper() (putBack func()) {
 }
 
 // asked moves the clock until the helper was asked again about open studies.
-func (w *sharedWorld) asked() {
-	w.clock.add(confirmEvery)
+func (sw *sharedWorld) asked() {
+	sw.clock.add(confirmEvery)
 	time.Sleep(20 * time.Millisecond)
 }
 
@@ -240,6 +240,6 @@ func TestOpenedAgain(t *testing.T) {
 }
 
 // state is how the study stands.
-func (w *sharedWorld) state() protocol.Study {
-	return must(w.operator.Study(context.Background(), "trial"))
+func (sw *sharedWorld) state() protocol.Study {
+	return must(sw.operator.Study(context.Background(), "trial"))
 }

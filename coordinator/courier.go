@@ -216,7 +216,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 // ofThisRun reports whether an answer was written after a notice that this process signed. Only
 // then did the party show the newest document that it had. An earlier answer proves less, because
 // the coordinator may have been restored from a backup after the answer was written.
-func (s *Server) ofThisRun(shown protocol.Shown) bool {
+func (s *Server) ofThisRun(shown protocol.ShownHead) bool {
 	if shown.Kind != protocol.NoticeDocument {
 		return false
 	}
@@ -226,7 +226,7 @@ func (s *Server) ofThisRun(shown protocol.Shown) bool {
 }
 
 func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Caller,
-	o protocol.Opened) error {
+	o protocol.OpenedAnswer) error {
 	if o.Body == nil {
 		return s.decline(ctx, c, caller)
 	}
@@ -258,7 +258,8 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 	return err
 }
 
-func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer) (protocol.Opened,
+func (s *Server) unseal(ctx context.Context, c *runningStudy,
+	a protocol.Answer) (protocol.OpenedAnswer,
 	error) {
 	var private []byte
 	err := s.store.View(ctx, func(tx records.Tx) (err error) {
@@ -268,19 +269,19 @@ func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer)
 	none := errors.Is(err, records.ErrNone)
 	if none {
 		if err := s.tooLate(ctx, c, study.PartyID(a.Party.Name)); err != nil {
-			return protocol.Opened{}, err
+			return protocol.OpenedAnswer{}, err
 		}
 	} else if err != nil {
-		return protocol.Opened{}, err
+		return protocol.OpenedAnswer{}, err
 	}
 	var public []byte
 	if !none {
 		if public, err = protocol.SealKeyOf(private); err != nil {
-			return protocol.Opened{}, err
+			return protocol.OpenedAnswer{}, err
 		}
 	}
 	if none || !a.SealedTo(public) {
-		return protocol.Opened{}, fmt.Errorf("%w: it is sealed to a key that this coordinator no longer has: its keys were changed, or the study was taken up again. Pack the study anew, and have %s write the answer again: it stays the same, and costs nothing more", protocol.ErrExpired, a.Party.Name)
+		return protocol.OpenedAnswer{}, fmt.Errorf("%w: it is sealed to a key that this coordinator no longer has: its keys were changed, or the study was taken up again. Pack the study anew, and have %s write the answer again: it stays the same, and costs nothing more", protocol.ErrExpired, a.Party.Name)
 	}
 	return a.Open(private)
 }

@@ -297,7 +297,7 @@ func TestCarriedKilled(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "coordinator")
 		copyFolder(dir, w.config.Dir)
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
-		hand := func(kill string) (accepted protocol.Accepted, err error) {
+		hand := func(kill string) (accepted protocol.AcceptedAnswer, err error) {
 			c := startChild(t, dir, kill)
 			client := must(protocol.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
 			defer client.Close()

@@ -11,8 +11,8 @@
 //   - A receipt exists if and only if its contribution is on disk. One transaction writes both
 //     before the receipt leaves.
 //   - Each contribution is in the sum exactly once. One transaction adds a batch, deletes its
-//     ballots and stores the sum. Bodies that a kind keeps (study.Keeper) stay as they were stored
-//     until the study is over; the release uses each once, in the order of their digests.
+//     ballots and stores the sum. Bodies that a kind keeps (study.BodyKeeper) stay as they were
+//     stored until the study is over; the release uses each once, in the order of their digests.
 //   - A study has one release, which comes out of the ledger. If the process is killed between any
 //     two effects, the next start resumes from what is stored and spends nothing twice.
 //   - Of several replicas over one PostgreSQL database, one leads; internal/database proves that

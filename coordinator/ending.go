@@ -81,14 +81,14 @@ func (s *Server) newEnding(e study.Ending, r *pb.AmendRequest) (study.Ending, er
 // a failed study only if the ledger has no entry of the study. It does not resume while a proof is
 // known that the ledger was restored from an older copy, because a missing entry then proves
 // nothing.
-func (c *runningStudy) amend(ctx context.Context, r releaser,
+func (rs *runningStudy) amend(ctx context.Context, r releaser,
 	change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
-	if !c.advancing.TryLock() {
+	if !rs.advancing.TryLock() {
 		return a, fmt.Errorf("amend study: %w: it is being folded or released right now", protocol.ErrBusy)
 	}
-	defer c.advancing.Unlock()
+	defer rs.advancing.Unlock()
 	var failed bool
-	if err := c.view(ctx, func(m *life.Study) error {
+	if err := rs.view(ctx, func(m *life.Study) error {
 		failed = m.State == study.Failed
 		return nil
 	}); err != nil {
@@ -103,10 +103,10 @@ func (c *runningStudy) amend(ctx context.Context, r releaser,
 		if err != nil {
 			return a, fmt.Errorf("amend study: %w: %w", protocol.ErrUnavailable, err)
 		}
-		if err := c.unshared(ctx); err != nil {
+		if err := rs.unshared(ctx); err != nil {
 			return a, err
 		}
-		charged, err = c.charged(ctx, func(id string) (bool, error) {
+		charged, err = rs.charged(ctx, func(id string) (bool, error) {
 			_, found, err := privacy.LineOf(ctx, r.journal, id)
 			return found, err
 		})
@@ -114,51 +114,51 @@ func (c *runningStudy) amend(ctx context.Context, r releaser,
 			return a, err
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if err := c.load(ctx); err != nil {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	if err := rs.load(ctx); err != nil {
 		return a, err
 	}
-	if c.machine.State == study.Open && failed || c.machine.State == study.Failed && !failed {
+	if rs.machine.State == study.Open && failed || rs.machine.State == study.Failed && !failed {
 		return a, fmt.Errorf("amend study: %w: it is %s since just now", protocol.ErrBusy,
-			c.machine.State)
+			rs.machine.State)
 	}
-	ending, err := change(c.machine.Ending())
+	ending, err := change(rs.machine.Ending())
 	if err != nil {
 		return a, err
 	}
 	now := r.repairer.watch.clock.Now()
-	document, err := c.machine.Chain.Next(ending, failed, now, r.head.Now())
+	document, err := rs.machine.Chain.Next(ending, failed, now, r.head.Now())
 	if err != nil {
 		return a, err
 	}
 	signed := study.Signed{Document: document,
 		Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
-	_, err = c.stepLocked(ctx, life.Amended{Document: document, Charged: charged},
+	_, err = rs.stepLocked(ctx, life.Amended{Document: document, Charged: charged},
 		func(tx records.Tx, e life.Effect) error {
 			stored, ok := e.(life.StoreAmendment)
 			if !ok {
 				// the failure deleted the bodies, so the contributions are marked as lost
 				if failed {
-					return tx.LoseSum(c.hash, now)
+					return tx.LoseSum(rs.hash, now)
 				}
 				return nil
 			}
-			return tx.AddAmendment(c.hash, signed, stored.Number)
+			return tx.AddAmendment(rs.hash, signed, stored.Number)
 		})
 	if err != nil {
 		return a, err
 	}
 	if failed {
-		c.over.Store(false)
-		c.finished, c.inspected, c.retry, c.wait = nil, false, 0, 0
-		c.quietSince = c.watch.clock.Elapsed()
+		rs.over.Store(false)
+		rs.finished, rs.inspected, rs.retry, rs.wait = nil, false, 0, 0
+		rs.quietSince = rs.watch.clock.Elapsed()
 	}
-	c.machine = nil // read the machine again, with the lost contributions
-	if err := c.load(ctx); err != nil {
+	rs.machine = nil // read the machine again, with the lost contributions
+	if err := rs.load(ctx); err != nil {
 		return a, errors.Join(err, protocol.ErrUnavailable)
 	}
-	all := c.machine.Chain.Amendments()
+	all := rs.machine.Chain.Amendments()
 	return all[len(all)-1], nil
 }

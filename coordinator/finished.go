@@ -31,20 +31,20 @@ type finished struct {
 
 // settle drops a finished study's machine from memory. The caller holds mu, and calls settle before
 // it releases mu.
-func (c *runningStudy) settle() {
-	if c.machine == nil || !protocol.Final(c.machine.State) {
+func (rs *runningStudy) settle() {
+	if rs.machine == nil || !protocol.Final(rs.machine.State) {
 		return
 	}
-	c.over.Store(true)
-	if c.finished == nil {
-		c.finished = c.finish(c.machine)
+	rs.over.Store(true)
+	if rs.finished == nil {
+		rs.finished = rs.finish(rs.machine)
 	}
-	c.machine, c.row, c.roster, c.lost = nil, records.Study{}, nil, nil
+	rs.machine, rs.row, rs.roster, rs.lost = nil, records.Study{}, nil, nil
 }
 
 // finish makes the part that stays in memory. It shares no memory with the machine.
-func (c *runningStudy) finish(m *life.Study) *finished {
-	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary),
+func (rs *runningStudy) finish(m *life.Study) *finished {
+	f := &finished{summary: proto.Clone(summary(rs, m, protocol.Caller{})).(*pb.Summary),
 		readers: slices.Clone(m.Plan.Readers)}
 	f.mine = proto.Clone(f.summary).(*pb.Summary)
 	f.mine.Mine = true
@@ -55,7 +55,7 @@ func (c *runningStudy) finish(m *life.Study) *finished {
 		}
 	}
 	f.parties, f.missing = lines(m.Plan.Roster), lines(missing)
-	for p := range c.lost {
+	for p := range rs.lost {
 		f.lost = append(f.lost, p)
 	}
 	return f
@@ -105,26 +105,26 @@ func (f *finished) of(caller protocol.Caller) *pb.Summary {
 }
 
 // summaryFor is the summary for a caller's list, nil if the caller may not see the study.
-func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (*pb.Summary,
+func (rs *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (*pb.Summary,
 	error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if c.finished != nil {
-		return c.finished.of(caller), nil
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	if rs.finished != nil {
+		return rs.finished.of(caller), nil
 	}
-	err := c.load(ctx)
+	err := rs.load(ctx)
 	if errors.Is(err, errUnreadable) {
 		if caller.Role != protocol.RoleOperator {
 			return nil, nil
 		}
-		return &pb.Summary{PlanHash: c.hash[:], Name: c.name, State: string(c.row.State),
+		return &pb.Summary{PlanHash: rs.hash[:], Name: rs.name, State: string(rs.row.State),
 			Reason: err.Error()}, nil
 	}
-	if err != nil || !visible(c, c.machine, caller) {
+	if err != nil || !visible(rs, rs.machine, caller) {
 		return nil, err
 	}
-	return summary(c, c.machine, caller), nil
+	return summary(rs, rs.machine, caller), nil
 }
 
 // summary is a caller's summary of a study. Call it within runningStudy.view.

@@ -28,76 +28,76 @@ var errNoAnswer = errors.New("store contribution: it was given up")
 
 // contribute decides on a contribution with a valid body. It returns the receipt once receipt and
 // body are stored. The same transaction refuses a party that was revoked during its upload.
-func (c *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt,
+func (rs *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt,
 	body []byte, now time.Time) (protocol.Receipt, error) {
 	p := &pending{caller: caller, receipt: r, body: body, now: now, done: make(chan struct{}),
 		err: errNoAnswer}
-	c.queueMu.Lock()
-	c.queue = append(c.queue, p)
-	c.queueMu.Unlock()
+	rs.queueMu.Lock()
+	rs.queue = append(rs.queue, p)
+	rs.queueMu.Unlock()
 	for {
 		select {
 		case <-p.done:
 			return p.answer, p.err
-		case c.lead <- struct{}{}: // no other call is storing: this call stores the whole queue
-			c.storeQueue(ctx)
+		case rs.lead <- struct{}{}: // no other call is storing: this call stores the whole queue
+			rs.storeQueue(ctx)
 		}
 	}
 }
 
 // storeQueue stores the waiting contributions and answers their callers. The caller holds lead;
 // storeQueue releases it.
-func (c *runningStudy) storeQueue(ctx context.Context) {
-	c.queueMu.Lock()
-	group := c.queue
-	c.queue = nil
-	c.queueMu.Unlock()
+func (rs *runningStudy) storeQueue(ctx context.Context) {
+	rs.queueMu.Lock()
+	group := rs.queue
+	rs.queue = nil
+	rs.queueMu.Unlock()
 	defer func() {
 		for _, p := range group {
 			close(p.done)
 		}
-		<-c.lead
+		<-rs.lead
 	}()
 	// A caller that goes away must not interrupt a commit.
 	ctx = context.WithoutCancel(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if err := c.load(ctx); err != nil {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	if err := rs.load(ctx); err != nil {
 		refuse(group, err)
 		return
 	}
 	var together, apart []*pending
 	for _, p := range group {
-		if c.isLost(p.receipt.Party, p.receipt.Body) || c.machine.State == study.Open &&
-			!p.now.Before(c.machine.Ending().Deadline) {
+		if rs.isLost(p.receipt.Party, p.receipt.Body) || rs.machine.State == study.Open &&
+			!p.now.Before(rs.machine.Ending().Deadline) {
 			apart = append(apart, p)
 		} else {
 			together = append(together, p)
 		}
 	}
 	for len(together) > 0 {
-		together = c.storeLocked(ctx, together)
+		together = rs.storeLocked(ctx, together)
 	}
 	for _, p := range apart {
-		p.answer, p.err = c.storeApart(ctx, p)
+		p.answer, p.err = rs.storeApart(ctx, p)
 	}
 }
 
 // storeApart stores a contribution that is in no group: lost bytes that came again, or a
 // contribution after the deadline. The latter is refused as late, even if the scheduler has not yet
 // checked the deadline.
-func (c *runningStudy) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
-	if err := c.load(ctx); err != nil {
+func (rs *runningStudy) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
+	if err := rs.load(ctx); err != nil {
 		return protocol.Receipt{}, err
 	}
-	if _, err := c.deadlineLocked(ctx, p.now); err != nil {
+	if _, err := rs.deadlineLocked(ctx, p.now); err != nil {
 		return protocol.Receipt{}, err
 	}
-	if c.isLost(p.receipt.Party, p.receipt.Body) {
-		return c.restoreLocked(ctx, p.caller, p.receipt, p.body)
+	if rs.isLost(p.receipt.Party, p.receipt.Body) {
+		return rs.restoreLocked(ctx, p.caller, p.receipt, p.body)
 	}
-	c.storeLocked(ctx, []*pending{p})
+	rs.storeLocked(ctx, []*pending{p})
 	return p.answer, p.err
 }
 
@@ -109,19 +109,19 @@ func refuse(group []*pending, err error) {
 
 // storeLocked stores a group's contributions in order, in one transaction, until one fails, and
 // returns the rest. The caller holds mu.
-func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest []*pending) {
-	if err := c.load(ctx); err != nil {
+func (rs *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest []*pending) {
+	if err := rs.load(ctx); err != nil {
 		refuse(group, err)
 		return nil
 	}
 	const name = "life.Contributed"
 	var stored, had []*pending
 	torn := false // the machine made a step whose savepoint was undone
-	machine := c.machine
-	c.machine = nil // after a panic the store may lack the machine's steps
-	err := c.store.Update(ctx, func(tx records.Tx) error {
+	machine := rs.machine
+	rs.machine = nil // after a panic the store may lack the machine's steps
+	err := rs.store.Update(ctx, func(tx records.Tx) error {
 		for i, p := range group {
-			if p.err = c.certificates.Within(tx, p.caller); p.err != nil {
+			if p.err = rs.certificates.Within(tx, p.caller); p.err != nil {
 				continue
 			}
 			from := machine.State
@@ -133,14 +133,14 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 			}
 			wrote := false
 			undone, err := tx.Try(func() error {
-				wrote, err = c.keep(tx, from, effects, p)
+				wrote, err = rs.keep(tx, from, effects, p)
 				return err
 			})
 			if err != nil {
 				return err
 			}
 			if undone != nil {
-				p.err, rest, torn = fmt.Errorf("store study %s: %w", c.hash,
+				p.err, rest, torn = fmt.Errorf("store study %s: %w", rs.hash,
 					undone), group[i+1:], true
 				break
 			}
@@ -151,36 +151,36 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 			}
 		}
 		for range stored {
-			c.point("before " + name)
+			rs.point("before " + name)
 		}
 		return nil
 	})
 	if err != nil {
-		refuse(group, fmt.Errorf("store study %s: %w", c.hash, err))
+		refuse(group, fmt.Errorf("store study %s: %w", rs.hash, err))
 		return nil
 	}
 	if !torn {
-		c.machine = machine
+		rs.machine = machine
 	}
 	for _, p := range stored {
-		c.quietSince = c.watch.clock.Elapsed()
-		c.point("after " + name)
+		rs.quietSince = rs.watch.clock.Elapsed()
+		rs.point("after " + name)
 		p.answer, p.err = p.receipt, nil
 	}
 	for _, p := range had {
-		p.answer, p.err = c.receiptLocked(ctx, p.receipt.Party)
+		p.answer, p.err = rs.receiptLocked(ctx, p.receipt.Party)
 	}
 	return rest
 }
 
-func (c *runningStudy) keep(tx records.Tx, from study.State, effects []life.Effect,
+func (rs *runningStudy) keep(tx records.Tx, from study.State, effects []life.Effect,
 	p *pending) (wrote bool, err error) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case life.StoreContribution:
 			wrote, err = true, tx.AddContribution(p.receipt, p.body)
 		case life.StoreState:
-			err = tx.SetState(c.hash, from, e.State, e.Reason)
+			err = tx.SetState(rs.hash, from, e.State, e.Reason)
 		}
 		if err != nil {
 			return wrote, err

@@ -49,12 +49,12 @@ type heldTx struct {
 	wrote bool
 }
 
-func (t *heldTx) AddContribution(r protocol.Receipt, body []byte) error {
-	t.wrote = true
-	if err := t.Tx.AddContribution(r, body); err != nil || t.h.poison == nil {
+func (h *heldTx) AddContribution(r protocol.Receipt, body []byte) error {
+	h.wrote = true
+	if err := h.Tx.AddContribution(r, body); err != nil || h.h.poison == nil {
 		return err
 	}
-	return t.h.poison(r) // the row is there, so that undoing it is seen
+	return h.h.poison(r) // the row is there, so that undoing it is seen
 }
 
 // grouped opens a study of n parties on a store that is held.

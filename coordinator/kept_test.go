@@ -76,7 +76,7 @@ func contributionTo(task study.Task, i, records int) []byte {
 	must(0, err)
 	made := must(task.Contribute(study.NewInputs(encoded, fmt.Append(nil, i))))
 	ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
-	return must(made.Body(must(study.Settle(context.Background(), ledger, task.Hash(),
+	return must(made.Body(must(study.ReleaseRequests(context.Background(), ledger, task.Hash(),
 		made.Requests))))
 }
 
@@ -106,7 +106,7 @@ func agreeKept(t testing.TB, s protocol.Study, pool []byte, bodies [][]byte, r s
 		t.Errorf("the release of %d parties does not follow from %d contributions", r.Parties, len(bodies))
 	}
 	var sum []byte
-	if task.(study.Keeper).PublicBodies() {
+	if task.(study.BodyKeeper).PublicBodies() {
 		sum = must(all.MarshalBinary())
 	}
 	if string(r.Sum) != string(sum) {
@@ -330,8 +330,8 @@ type writtenStore struct {
 	bytes int
 }
 
-func (s *writtenStore) Update(ctx context.Context, fn func(records.Tx) error) error {
-	return s.Store.Update(ctx, func(tx records.Tx) error { return fn(&writtenTx{tx, s}) })
+func (w *writtenStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	return w.Store.Update(ctx, func(tx records.Tx) error { return fn(&writtenTx{tx, w}) })
 }
 
 type writtenTx struct {
@@ -339,19 +339,19 @@ type writtenTx struct {
 	to *writtenStore
 }
 
-func (t *writtenTx) SetSum(h study.Hash, sum []byte, contributions int,
+func (w *writtenTx) SetSum(h study.Hash, sum []byte, contributions int,
 	folded []records.Contribution) error {
-	t.to.mu.Lock()
-	t.to.bytes += len(sum)
-	t.to.mu.Unlock()
-	return t.Tx.SetSum(h, sum, contributions, folded)
+	w.to.mu.Lock()
+	w.to.bytes += len(sum)
+	w.to.mu.Unlock()
+	return w.Tx.SetSum(h, sum, contributions, folded)
 }
 
-func (t *writtenTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
-	t.to.mu.Lock()
-	t.to.bytes += len(body)
-	t.to.mu.Unlock()
-	return t.Tx.Restore(h, p, body)
+func (w *writtenTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
+	w.to.mu.Lock()
+	w.to.bytes += len(body)
+	w.to.mu.Unlock()
+	return w.Tx.Restore(h, p, body)
 }
 
 // TestFoldingIsLinear: what folding writes for a contribution does not grow with how

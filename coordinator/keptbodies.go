@@ -10,15 +10,15 @@ import (
 	"caucus/study/life"
 )
 
-// bodies iterates over the stored bodies of a study whose task keeps them (study.Keeper), with one
-// body in memory at a time. It writes nothing. No other goroutine moves the bodies while the study
-// is folded or released. A missing body yields errMissingBody.
-func (c *runningStudy) bodies(ctx context.Context, s *life.Study) study.Bodies {
+// bodies iterates over the stored bodies of a study whose task keeps them (study.BodyKeeper), with
+// one body in memory at a time. It writes nothing. No other goroutine moves the bodies while the
+// study is folded or released. A missing body yields errMissingBody.
+func (rs *runningStudy) bodies(ctx context.Context, s *life.Study) study.Bodies {
 	return func(yield func([]byte, error) bool) {
 		for _, party := range s.ByBody() {
 			var body []byte
-			err := c.store.View(ctx, func(tx records.Tx) (err error) {
-				body, err = tx.Body(c.hash, party)
+			err := rs.store.View(ctx, func(tx records.Tx) (err error) {
+				body, err = tx.Body(rs.hash, party)
 				return err
 			})
 			if errors.Is(err, records.ErrNone) {

@@ -102,42 +102,42 @@ func keepHelper(t *testing.T, dir, kill string) *keptHelper {
 	return h
 }
 
-func (h *keptHelper) kill() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.cmd != nil {
-		_ = h.cmd.Process.Kill()
+func (k *keptHelper) kill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.cmd != nil {
+		_ = k.cmd.Process.Kill()
 	}
 }
 
-func (h *keptHelper) end() (effects []string, starts int) {
-	h.mu.Lock()
-	h.stopped = true
-	if h.cmd != nil {
-		_ = h.cmd.Process.Signal(syscall.SIGTERM)
+func (k *keptHelper) end() (effects []string, starts int) {
+	k.mu.Lock()
+	k.stopped = true
+	if k.cmd != nil {
+		_ = k.cmd.Process.Signal(syscall.SIGTERM)
 	}
-	h.mu.Unlock()
-	<-h.done
-	return h.effects, h.starts
+	k.mu.Unlock()
+	<-k.done
+	return k.effects, k.starts
 }
 
 // copied copies the folders of both servers, which are stopped, for processes that find each
 // other there.
-func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
+func (sw *sharedWorld) copied(t *testing.T) (dir, second string) {
 	top := t.TempDir()
 	dir, second = filepath.Join(top, "coordinator"), filepath.Join(top, "helper")
-	copyFolder(dir, w.config.Dir)
-	copyFolder(second, w.helper.Dir)
-	for from, to := range map[string]string{w.config.HeadFile(): dir + ".head",
-		w.config.SharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
+	copyFolder(dir, sw.config.Dir)
+	copyFolder(second, sw.helper.Dir)
+	for from, to := range map[string]string{sw.config.HeadFile(): dir + ".head",
+		sw.config.SharesHead(): dir + ".shares.head", sw.helper.Dir + ".head": second + ".head"} {
 		must(0, os.WriteFile(to, must(os.ReadFile(from)), 0o600))
 	}
 	address := "127.0.0.1:" + must(testlevel.FreePort())
-	settle(t, filepath.Join(dir, folder.ConfigFile), "address: "+w.config.Helper.Address,
+	settle(t, filepath.Join(dir, folder.ConfigFile), "address: "+sw.config.Helper.Address,
 		"address: "+address)
 	settle(t, filepath.Join(second, helper.ConfigFile), `listen: "127.0.0.1:0"`, "listen: "+address)
 	settle(t, filepath.Join(second, helper.ConfigFile), "# coordinator: ",
-		"coordinator: "+w.server.sharing.keys[0].String())
+		"coordinator: "+sw.server.sharing.keys[0].String())
 	settle(t, filepath.Join(second, helper.ConfigFile), "party: {epsilon: 1,",
 		"party: {epsilon: 8,")
 	settle(t, filepath.Join(second, helper.ConfigFile), "minimum_parties: 3", "minimum_parties: 2")
@@ -305,7 +305,7 @@ func TestKillTold(t *testing.T) {
 			late.Stop()
 			ask(dir, shares.Coordinator, dir+".shares.head", folder.SharesKey,
 				func(a *aggregators.Server) {
-					told = len(must(a.Untold(ctx))) == 0
+					told = len(must(a.UnreportedFailures(ctx))) == 0
 				})
 		}
 		helpers, _ = h.end()

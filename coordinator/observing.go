@@ -78,7 +78,7 @@ func (f *follower) observe(ctx context.Context) func() {
 					f.config.Log.Error("the leader's ledger head is not kept", "error", err)
 				}
 			}
-			epoch, led := v.Led()
+			epoch, led := v.NewestEpoch()
 			wait := lookTime
 			if after := seen.silence(epoch, now); !led {
 				f.endSilent(ctx, o, epoch, after)
@@ -104,7 +104,7 @@ func (f *follower) identify(
 	defer stop()
 	id, err := o.Identity(ctx)
 	if err == nil {
-		f.cluster.Say(func(own *cluster.State) { own.Database = id })
+		f.cluster.Announce(func(own *cluster.State) { own.Database = id })
 	}
 	return err
 }

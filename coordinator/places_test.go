@@ -16,9 +16,9 @@ import (
 )
 
 // places is the number of studies that take a place at the helper.
-func (w *sharedWorld) places() int {
-	w.t.Helper()
-	return len(must(helper.Studies(context.Background(), w.helper)))
+func (sw *sharedWorld) places() int {
+	sw.t.Helper()
+	return len(must(helper.Studies(context.Background(), sw.helper)))
 }
 
 // TestPlaceEnds: a study that its operator cancels frees its place at the helper, with

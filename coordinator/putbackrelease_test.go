@@ -96,11 +96,12 @@ func TestReleasePutBack(t *testing.T) {
 
 			forged := r
 			forged.Signature = must(protocol.NewSigner()).Sign(protocol.ReleaseDocument, r.Document)
-			if _, err := folder.PutBack(ctx, dir, []protocol.SignedRelease{r, forged},
+			if _, err := folder.RestoreReleases(ctx, dir, []protocol.SignedRelease{r, forged},
 				w.clock.Now()); err == nil {
 				t.Fatal("a release that another signed is put back")
 			}
-			got := must(folder.PutBack(ctx, dir, []protocol.SignedRelease{r}, w.clock.Now()))
+			got := must(folder.RestoreReleases(ctx, dir, []protocol.SignedRelease{r},
+				w.clock.Now()))
 			if len(got) != 1 || got[0].Study != s.Hash || got[0].Name != "trial" ||
 				got[0].Was != l.was || !strings.Contains(got[0].Why, l.why) || l.why == "" &&
 				got[0].Why != "" {
@@ -162,7 +163,7 @@ func TestReleasePutBack(t *testing.T) {
 			}
 			ring := must(folder.LoadKeyring(w.config))
 			other.Signature = ring.Signer.Sign(protocol.ReleaseDocument, other.Document)
-			if got := must(folder.PutBack(ctx, dir, []protocol.SignedRelease{r, other},
+			if got := must(folder.RestoreReleases(ctx, dir, []protocol.SignedRelease{r, other},
 				w.clock.Now())); got[0].Why != "" ||
 				!strings.Contains(got[1].Why, "another release of it") {
 				t.Errorf("another release: %+v", got)

@@ -32,16 +32,16 @@ type repairer struct {
 //
 // The number of contributions M then changes, but it is still fixed before the noise is drawn,
 // because a study with an entry in the ledger is never sealed again.
-func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
-	if !c.inspected {
-		if err := c.inspect(ctx, m); err != nil {
-			return fmt.Errorf("inspect study %s: %w", c.hash, err)
+func (rs *runningStudy) repairLost(ctx context.Context, m repairer) error {
+	if !rs.inspected {
+		if err := rs.inspect(ctx, m); err != nil {
+			return fmt.Errorf("inspect study %s: %w", rs.hash, err)
 		}
-		c.inspected = true
+		rs.inspected = true
 	}
-	c.mu.Lock()
-	lost := maps.Clone(c.lost)
-	c.mu.Unlock()
+	rs.mu.Lock()
+	lost := maps.Clone(rs.lost)
+	rs.mu.Unlock()
 	if len(lost) == 0 {
 		return nil
 	}
@@ -56,28 +56,28 @@ func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	if len(over) == 0 {
 		return wait
 	}
-	charged, err := c.charged(ctx, func(id string) (bool, error) {
+	charged, err := rs.charged(ctx, func(id string) (bool, error) {
 		_, found, err := privacy.LineOf(ctx, m.journal, id)
 		return found, err
 	})
 	switch {
 	case err != nil:
 		return err
-	case charged && !c.saidKept:
-		c.saidKept = true
-		m.log.Error("contributions are lost of a study that the ledger has released: it is not sealed without them, and waits for the same bytes", "study", c.hash, "parties", over)
+	case charged && !rs.saidKept:
+		rs.saidKept = true
+		m.log.Error("contributions are lost of a study that the ledger has released: it is not sealed without them, and waits for the same bytes", "study", rs.hash, "parties", over)
 		return wait
 	case charged:
 		return wait
 	}
-	return c.reseal(ctx, m, over)
+	return rs.reseal(ctx, m, over)
 }
 
 // lostSince is the time from which the parties' repair deadline counts. It returns an error until
 // the clock is trusted, because a wrong clock would leave them too little time, or let the study
 // wait forever.
-func (m repairer) lostSince() (time.Time, error) {
-	now, doubt := m.watch.now()
+func (r repairer) lostSince() (time.Time, error) {
+	now, doubt := r.watch.now()
 	if doubt != nil {
 		return now, fmt.Errorf("%w: contributions are damaged, and the clock is not believed by which their parties would be given time", errWaits)
 	}
@@ -85,11 +85,11 @@ func (m repairer) lostSince() (time.Time, error) {
 }
 
 // inspect finds stored bodies that differ from the received ones, and stores that they are lost.
-func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
+func (rs *runningStudy) inspect(ctx context.Context, m repairer) error {
 	var found []study.PartyID
 	for after, more := study.PartyID(""), true; more; {
-		err := c.store.View(ctx, func(tx records.Tx) error {
-			batch, err := tx.Unfolded(c.hash, after, c.batch)
+		err := rs.store.View(ctx, func(tx records.Tx) error {
+			batch, err := tx.Unfolded(rs.hash, after, rs.batch)
 			more = len(batch) > 0
 			for _, b := range batch {
 				after = b.Party
@@ -110,49 +110,49 @@ func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	if err != nil {
 		return err
 	}
-	m.log.Error("stored contributions are damaged: check the disk. Their parties are asked for the same bytes", "study", c.hash, "parties", found, "until", now.Add(m.repair).UTC())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
-		return tx.Lose(c.hash, found, now)
+	m.log.Error("stored contributions are damaged: check the disk. Their parties are asked for the same bytes", "study", rs.hash, "parties", found, "until", now.Add(m.repair).UTC())
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	err = rs.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
+		return tx.Lose(rs.hash, found, now)
 	})
 	// read the machine again, also after an error, because the commit may have happened
-	c.machine = nil
+	rs.machine = nil
 	if err != nil {
 		return err
 	}
-	return c.load(ctx)
+	return rs.load(ctx)
 }
 
 // reseal seals the study without the missing contributions, except those that came again meanwhile.
-func (c *runningStudy) reseal(ctx context.Context, m repairer, missing []study.PartyID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if err := c.load(ctx); err != nil {
+func (rs *runningStudy) reseal(ctx context.Context, m repairer, missing []study.PartyID) error {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	if err := rs.load(ctx); err != nil {
 		return err
 	}
 	missing = slices.DeleteFunc(missing, func(p study.PartyID) bool {
-		_, lost := c.lost[p]
+		_, lost := rs.lost[p]
 		return !lost
 	})
 	slices.Sort(missing)
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err := c.stepLocked(ctx, life.Resealed{Without: missing},
+	_, err := rs.stepLocked(ctx, life.Resealed{Without: missing},
 		func(tx records.Tx, e life.Effect) error {
 			if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
 				return nil // the study fails; its receipts stay
 			}
-			return tx.Drop(c.hash, missing)
+			return tx.Drop(rs.hash, missing)
 		})
 	if err != nil {
 		return err
 	}
-	m.log.Warn("sealed anew without contributions that were lost", "study", c.hash, "parties", missing, "state", c.machine.State)
-	c.machine = nil
-	return c.load(ctx)
+	m.log.Warn("sealed anew without contributions that were lost", "study", rs.hash, "parties", missing, "state", rs.machine.State)
+	rs.machine = nil
+	return rs.load(ctx)
 }
 
 // loseFolded moves a folded study back to sealed, because its sum does not match its contributions.
@@ -160,41 +160,41 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, missing []study.P
 // asked again. If the kind keeps bodies, only parties of missing bodies are asked; inspect then
 // finds the damaged bodies. The same bytes are folded again, so a ledger that was asked before
 // gives the same answer.
-func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) error {
+func (rs *runningStudy) loseFolded(ctx context.Context, m repairer, why error) error {
 	now, err := m.lostSince()
 	if err != nil {
-		return fmt.Errorf("mend study %s: %w", c.hash, err)
+		return fmt.Errorf("mend study %s: %w", rs.hash, err)
 	}
 	if errors.Is(why, records.ErrDamagedSum) {
-		m.log.Error("a stored sum is damaged: check the disk. All contributors are asked for the same bytes", "study", c.hash)
+		m.log.Error("a stored sum is damaged: check the disk. All contributors are asked for the same bytes", "study", rs.hash)
 	} else {
-		m.log.Error("stored contributions are damaged or missing since they were folded: check the disk. They are inspected again", "study", c.hash)
+		m.log.Error("stored contributions are damaged or missing since they were folded: check the disk. They are inspected again", "study", rs.hash)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err = c.stepLocked(ctx, life.SumLost{}, func(tx records.Tx, _ life.Effect) error {
-		return tx.LoseSum(c.hash, now)
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	_, err = rs.stepLocked(ctx, life.SumLost{}, func(tx records.Tx, _ life.Effect) error {
+		return tx.LoseSum(rs.hash, now)
 	})
-	c.inspected, c.machine = false, nil // read the machine again, with the lost contributions
+	rs.inspected, rs.machine = false, nil // read the machine again, with the lost contributions
 	return err
 }
 
 // restoreLocked stores the bytes of a lost contribution again, and returns its original receipt.
-func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller,
+func (rs *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller,
 	r protocol.Receipt, body []byte) (protocol.Receipt, error) {
-	_, err := c.stepLocked(ctx, life.Returned{Party: r.Party},
+	_, err := rs.stepLocked(ctx, life.Returned{Party: r.Party},
 		func(tx records.Tx, e life.Effect) error {
 			if _, ok := e.(life.RestoreContribution); !ok {
 				return nil
 			}
-			if err := c.certificates.Within(tx, caller); err != nil {
+			if err := rs.certificates.Within(tx, caller); err != nil {
 				return err
 			}
-			return tx.Restore(c.hash, r.Party, body)
+			return tx.Restore(rs.hash, r.Party, body)
 		})
 	if err != nil {
 		return protocol.Receipt{}, err
 	}
-	c.quietSince = c.watch.clock.Elapsed()
-	return c.receiptLocked(ctx, r.Party)
+	rs.quietSince = rs.watch.clock.Elapsed()
+	return rs.receiptLocked(ctx, r.Party)
 }

@@ -90,7 +90,8 @@ func TestRevokedInTheStore(t *testing.T) {
 	denied("a new certificate", err)
 	denied("it takes no part", w.server.decline(ctx, c, caller))
 	if denied("an answer", w.server.accept(ctx, c, caller,
-		protocol.Opened{Body: ballotFor(0, 3), ReceiptKey: make([]byte, 32)})); stored.Load() {
+		protocol.OpenedAnswer{Body: ballotFor(0, 3),
+			ReceiptKey: make([]byte, 32)})); stored.Load() {
 		t.Error("an answer's key for the receipt was stored")
 	}
 

@@ -77,40 +77,40 @@ type runningStudy struct {
 var errUnreadable = errors.New("this version cannot read its plan")
 
 // load reads the machine if it is nil. The caller holds mu.
-func (c *runningStudy) load(ctx context.Context) error {
-	if c.machine != nil {
+func (rs *runningStudy) load(ctx context.Context) error {
+	if rs.machine != nil {
 		return nil
 	}
 	var row records.Study
 	var received map[study.PartyID]study.BodyDigest
 	var lost map[study.PartyID]time.Time
 	var amendments []study.Signed
-	err := c.store.View(ctx, func(tx records.Tx) (err error) {
-		if row, err = tx.Study(c.hash); err == nil {
-			received, err = tx.Received(c.hash)
+	err := rs.store.View(ctx, func(tx records.Tx) (err error) {
+		if row, err = tx.Study(rs.hash); err == nil {
+			received, err = tx.Received(rs.hash)
 		}
 		if err == nil {
-			lost, err = tx.Lost(c.hash)
+			lost, err = tx.Lost(rs.hash)
 		}
 		if err == nil {
-			amendments, err = tx.Amendments(c.hash)
+			amendments, err = tx.Amendments(rs.hash)
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read study %s: %w", c.hash, err)
+		return fmt.Errorf("read study %s: %w", rs.hash, err)
 	}
 	plan, hash, err := protocol.ParsePlan(row.Plan)
 	if errors.Is(err, study.ErrPlan) {
-		c.row = row
-		c.over.Store(true) // no event moves this study
-		return fmt.Errorf("read study %s: %w: %v: the version that made it ends it; its release, if it has one, is handed out as it is", c.name, errUnreadable, err)
+		rs.row = row
+		rs.over.Store(true) // no event moves this study
+		return fmt.Errorf("read study %s: %w: %v: the version that made it ends it; its release, if it has one, is handed out as it is", rs.name, errUnreadable, err)
 	}
 	if err != nil {
-		return fmt.Errorf("read study %s: its plan: %w", c.hash, err)
+		return fmt.Errorf("read study %s: its plan: %w", rs.hash, err)
 	}
-	if hash != c.hash {
-		return fmt.Errorf("read study %s: %w: its plan has hash %s", c.hash, protocol.ErrDamaged,
+	if hash != rs.hash {
+		return fmt.Errorf("read study %s: %w: its plan has hash %s", rs.hash, protocol.ErrDamaged,
 			hash)
 	}
 	snapshot := life.Snapshot{State: row.State, Reason: row.Reason, Received: received,
@@ -123,46 +123,46 @@ func (c *runningStudy) load(ctx context.Context) error {
 		documents = append(documents, a.Document)
 	}
 	if snapshot.Chain, err = study.ChainOf(plan, hash, documents); err != nil {
-		return fmt.Errorf("read study %s: %w: %w", c.hash, protocol.ErrDamaged, err)
+		return fmt.Errorf("read study %s: %w: %w", rs.hash, protocol.ErrDamaged, err)
 	}
-	c.row, c.amendments, c.lost, c.roster = row, amendments, lost, make(map[study.PartyID]bool,
+	rs.row, rs.amendments, rs.lost, rs.roster = row, amendments, lost, make(map[study.PartyID]bool,
 		len(plan.Roster))
 	for _, p := range plan.Roster {
-		c.roster[p] = true
+		rs.roster[p] = true
 	}
-	c.machine = life.Restore(plan, hash, snapshot)
+	rs.machine = life.Restore(plan, hash, snapshot)
 	return nil
 }
 
-func (c *runningStudy) view(ctx context.Context, fn func(*life.Study) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if err := c.load(ctx); err != nil {
+func (rs *runningStudy) view(ctx context.Context, fn func(*life.Study) error) error {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	if err := rs.load(ctx); err != nil {
 		return err
 	}
-	return fn(c.machine)
+	return fn(rs.machine)
 }
 
 // step applies an event and commits its store effects in one transaction. In the same transaction
 // it calls the function also for each effect. It reports whether a receipt may be sent.
-func (c *runningStudy) step(ctx context.Context, e life.Event,
+func (rs *runningStudy) step(ctx context.Context, e life.Event,
 	also func(records.Tx, life.Effect) error) (receipt bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	return c.stepLocked(ctx, e, also)
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	return rs.stepLocked(ctx, e, also)
 }
 
-func (c *runningStudy) stepLocked(ctx context.Context, e life.Event,
+func (rs *runningStudy) stepLocked(ctx context.Context, e life.Event,
 	also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	// A caller that goes away must not interrupt a commit.
 	ctx = context.WithoutCancel(ctx)
-	if err := c.load(ctx); err != nil {
+	if err := rs.load(ctx); err != nil {
 		return false, err
 	}
-	from := c.machine.State
-	effects, err := c.machine.Step(e)
+	from := rs.machine.State
+	effects, err := rs.machine.Step(e)
 	if err != nil {
 		return false, err
 	}
@@ -182,16 +182,16 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event,
 		return receipt, nil
 	}
 	name := fmt.Sprintf("%T", e)
-	machine := c.machine
-	c.machine = nil // after a panic the store may lack the machine's step
-	err = c.store.Update(ctx, func(tx records.Tx) error {
+	machine := rs.machine
+	rs.machine = nil // after a panic the store may lack the machine's step
+	err = rs.store.Update(ctx, func(tx records.Tx) error {
 		for _, effect := range keep {
 			var err error
 			switch s := effect.(type) {
 			case life.StoreState:
-				err = tx.SetState(c.hash, from, s.State, s.Reason)
+				err = tx.SetState(rs.hash, from, s.State, s.Reason)
 			case life.DropContributions:
-				err = tx.Drop(c.hash, s.Parties)
+				err = tx.Drop(rs.hash, s.Parties)
 			}
 			if err != nil {
 				return err
@@ -202,27 +202,27 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event,
 				}
 			}
 		}
-		c.point("before " + name)
+		rs.point("before " + name)
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("store study %s: %w", c.hash, err)
+		return false, fmt.Errorf("store study %s: %w", rs.hash, err)
 	}
-	c.machine = machine
-	for p := range c.lost {
+	rs.machine = machine
+	for p := range rs.lost {
 		if !machine.Lost[p] { // the bytes came again, or the contribution was dropped
-			delete(c.lost, p)
+			delete(rs.lost, p)
 		}
 	}
-	c.point("after " + name)
+	rs.point("after " + name)
 	if protocol.Final(machine.State) {
-		c.over.Store(true) // from now on no checker is kept
-		c.keptMu.Lock()
-		c.kept = nil
-		c.keptMu.Unlock()
+		rs.over.Store(true) // from now on no checker is kept
+		rs.keptMu.Lock()
+		rs.kept = nil
+		rs.keptMu.Unlock()
 		// The commit deleted ballots and sum from the tables; Scrub removes them from the files.
 		// The study is over even if Scrub fails: the next Scrub, or the next start, repeats it.
-		_ = c.store.Scrub(ctx)
+		_ = rs.store.Scrub(ctx)
 	}
 	return receipt, nil
 }
@@ -238,31 +238,31 @@ type studyChecker struct {
 }
 
 // check checks a contribution's body, in a study without a second server.
-func (a *studyChecker) check(body []byte) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.checker.Check(body)
+func (s *studyChecker) check(body []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.checker.Check(body)
 }
 
-func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) {
+func (rs *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) {
 	var plan study.Plan
-	if err := c.view(ctx, func(s *life.Study) error { plan = s.Plan; return nil }); err != nil {
+	if err := rs.view(ctx, func(s *life.Study) error { plan = s.Plan; return nil }); err != nil {
 		return nil, err
 	}
-	c.keptMu.Lock()
-	defer c.keptMu.Unlock()
-	if c.kept == nil {
-		data, err := readPool(ctx, c.store, plan.Pool)
+	rs.keptMu.Lock()
+	defer rs.keptMu.Unlock()
+	if rs.kept == nil {
+		data, err := readPool(ctx, rs.store, plan.Pool)
 		if err != nil {
 			return nil, err
 		}
 		made, err := newStudyChecker(plan, data)
-		if err != nil || c.over.Load() {
+		if err != nil || rs.over.Load() {
 			return made, err
 		}
-		c.kept = made
+		rs.kept = made
 	}
-	return c.kept, nil
+	return rs.kept, nil
 }
 
 // newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan whose terms differ
@@ -286,37 +286,37 @@ func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 }
 
 // uploading allows a party one upload at a time.
-func (c *runningStudy) uploading(party study.PartyID) (done func(), err error) {
-	c.uploadsMu.Lock()
-	defer c.uploadsMu.Unlock()
-	if c.uploads[party] {
+func (rs *runningStudy) uploading(party study.PartyID) (done func(), err error) {
+	rs.uploadsMu.Lock()
+	defer rs.uploadsMu.Unlock()
+	if rs.uploads[party] {
 		return nil, fmt.Errorf("%w: a contribution of %s is on its way already", protocol.ErrBusy,
 			party)
 	}
-	if c.uploads == nil {
-		c.uploads = map[study.PartyID]bool{}
+	if rs.uploads == nil {
+		rs.uploads = map[study.PartyID]bool{}
 	}
-	c.uploads[party] = true
+	rs.uploads[party] = true
 	return func() {
-		c.uploadsMu.Lock()
-		delete(c.uploads, party)
-		c.uploadsMu.Unlock()
+		rs.uploadsMu.Lock()
+		delete(rs.uploads, party)
+		rs.uploadsMu.Unlock()
 	}, nil
 }
 
 // poolSize is the pool's bytes, 0 if it is not stored. The caller holds mu and loaded the machine.
-func (c *runningStudy) poolSize(ctx context.Context) (uint64, error) {
-	if c.poolBytes > 0 {
-		return c.poolBytes, nil
+func (rs *runningStudy) poolSize(ctx context.Context) (uint64, error) {
+	if rs.poolBytes > 0 {
+		return rs.poolBytes, nil
 	}
-	err := c.store.View(ctx, func(tx records.Tx) (err error) {
-		c.poolBytes, err = tx.PoolSize(c.machine.Plan.Pool)
+	err := rs.store.View(ctx, func(tx records.Tx) (err error) {
+		rs.poolBytes, err = tx.PoolSize(rs.machine.Plan.Pool)
 		return err
 	})
 	if errors.Is(err, records.ErrNone) {
 		err = nil
 	}
-	return c.poolBytes, err
+	return rs.poolBytes, err
 }
 
 func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, error) {
@@ -337,34 +337,34 @@ func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, e
 // known answers a contribution before its body is sent: with the receipt if these bytes were
 // contributed before, or with the reason why the party cannot contribute. It returns false if the
 // body is needed for an answer.
-func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest,
+func (rs *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest,
 	now time.Time) (protocol.Receipt, bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if err := c.load(ctx); err != nil {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	if err := rs.load(ctx); err != nil {
 		return protocol.Receipt{}, false, err
 	}
-	if _, err := c.deadlineLocked(ctx, now); err != nil {
+	if _, err := rs.deadlineLocked(ctx, now); err != nil {
 		return protocol.Receipt{}, false, err
 	}
-	_, had := c.machine.Received[party]
-	if c.machine.State == study.Open && c.roster[party] && !had || c.isLost(party, digest) {
+	_, had := rs.machine.Received[party]
+	if rs.machine.State == study.Open && rs.roster[party] && !had || rs.isLost(party, digest) {
 		return protocol.Receipt{}, false, nil
 	}
 	// This step stores nothing: it refuses, or it sends the receipt again.
-	if _, err := c.stepLocked(ctx, life.Contributed{Party: party, Plan: c.hash, Body: digest},
+	if _, err := rs.stepLocked(ctx, life.Contributed{Party: party, Plan: rs.hash, Body: digest},
 		nil); err != nil {
 		return protocol.Receipt{}, false, err
 	}
-	r, err := c.receiptLocked(ctx, party)
+	r, err := rs.receiptLocked(ctx, party)
 	return r, err == nil, err
 }
 
-func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (r protocol.Receipt,
+func (rs *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (r protocol.Receipt,
 	err error) {
-	err = c.store.View(ctx, func(tx records.Tx) error {
-		r, err = tx.Receipt(c.hash, party)
+	err = rs.store.View(ctx, func(tx records.Tx) error {
+		r, err = tx.Receipt(rs.hash, party)
 		return err
 	})
 	if err != nil {
@@ -375,30 +375,31 @@ func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (
 
 // deadline seals or fails an open study whose deadline has passed. It does nothing while the clock
 // is not trusted.
-func (c *runningStudy) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if err := c.load(ctx); err != nil {
+func (rs *runningStudy) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	if err := rs.load(ctx); err != nil {
 		return false, err
 	}
-	return c.deadlineLocked(ctx, now)
+	return rs.deadlineLocked(ctx, now)
 }
 
-func (c *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passed bool, err error) {
-	if c.machine.State != study.Open || now.Before(c.machine.Ending().Deadline) {
+func (rs *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passed bool,
+	err error) {
+	if rs.machine.State != study.Open || now.Before(rs.machine.Ending().Deadline) {
 		return false, nil
 	}
-	if _, doubt := c.watch.now(); doubt != nil {
+	if _, doubt := rs.watch.now(); doubt != nil {
 		return false, nil
 	}
-	_, err = c.stepLocked(ctx, life.DeadlinePassed{}, nil)
+	_, err = rs.stepLocked(ctx, life.DeadlinePassed{}, nil)
 	return err == nil, err
 }
 
 // cancel fails the study, unless a release is in progress.
-func (c *runningStudy) cancel(ctx context.Context, reason string) error {
-	return c.cancelUnless(ctx, reason, false, func() (string, error) { return "", nil })
+func (rs *runningStudy) cancel(ctx context.Context, reason string) error {
+	return rs.cancelUnless(ctx, reason, false, func() (string, error) { return "", nil })
 }
 
 // withdraw cancels the study for good for an operator, unless the ledger has charged its release
@@ -410,13 +411,13 @@ func (c *runningStudy) cancel(ctx context.Context, reason string) error {
 // neither server can be asked for another share. Its ledger has the line, so an amendment does not
 // take the study up again. If the helper had drawn too, it keeps its line and its share. The study
 // is not ended once both shares are here, because Cancel refuses it then.
-func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
-	err := c.cancelUnless(ctx, reason, true, func() (words string, err error) {
-		drawn, err := c.drawn(ctx, ledger)
+func (rs *runningStudy) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
+	err := rs.cancelUnless(ctx, reason, true, func() (words string, err error) {
+		drawn, err := rs.drawn(ctx, ledger)
 		if err != nil {
 			return "", err
 		}
-		err = c.view(ctx, func(m *life.Study) error {
+		err = rs.view(ctx, func(m *life.Study) error {
 			if m.Plan.Noise.Shared() {
 				words = charged(m, drawn)
 			} else if drawn {
@@ -431,11 +432,11 @@ func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *priv
 
 // interruptible is ctx for the holder of advancing. It ends once somebody cancels the study
 // (seize).
-func (c *runningStudy) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+func (rs *runningStudy) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.interrupt = stop
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.interrupt = stop
 	return ctx, stop
 }
 
@@ -444,15 +445,15 @@ const seizeTime = 8 * time.Second
 
 // seize takes advancing from work that may be repeated, because it may wait for the helper for
 // minutes. It reports whether it did.
-func (c *runningStudy) seize(ctx context.Context) bool {
+func (rs *runningStudy) seize(ctx context.Context) bool {
 	ctx, stop := context.WithTimeout(ctx, seizeTime)
 	defer stop()
-	for !c.advancing.TryLock() {
-		c.mu.Lock()
-		if c.interrupt != nil {
-			c.interrupt()
+	for !rs.advancing.TryLock() {
+		rs.mu.Lock()
+		if rs.interrupt != nil {
+			rs.interrupt()
 		}
-		c.mu.Unlock()
+		rs.mu.Unlock()
 		soon, stop := context.WithTimeout(ctx, 10*time.Millisecond)
 		<-soon.Done()
 		stop()
@@ -463,32 +464,32 @@ func (c *runningStudy) seize(ctx context.Context) bool {
 	return true
 }
 
-func (c *runningStudy) cancelUnless(ctx context.Context, reason string, good bool,
+func (rs *runningStudy) cancelUnless(ctx context.Context, reason string, good bool,
 	objects func() (words string, err error)) error {
-	if !c.seize(ctx) {
+	if !rs.seize(ctx) {
 		return fmt.Errorf("cancel study: %w: it is being folded or released right now", protocol.ErrBusy)
 	}
-	defer c.advancing.Unlock()
+	defer rs.advancing.Unlock()
 	words, err := objects()
 	if err != nil {
 		return err
 	}
-	if err := c.forgetShares(ctx, reason, good); err != nil {
+	if err := rs.forgetShares(ctx, reason, good); err != nil {
 		return err
 	}
-	_, err = c.step(ctx, life.Cancelled{Reason: reason + words}, nil)
+	_, err = rs.step(ctx, life.Cancelled{Reason: reason + words}, nil)
 	return err
 }
 
-func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
+func (rs *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
 	var state study.State
-	if err := c.view(ctx, func(s *life.Study) error {
+	if err := rs.view(ctx, func(s *life.Study) error {
 		state = s.State
 		return nil
 	}); err != nil || state != study.Folded {
 		return false, err
 	}
-	return c.charged(ctx, func(id string) (bool, error) {
+	return rs.charged(ctx, func(id string) (bool, error) {
 		_, found, err := ledger.Line(ctx, id)
 		return found, err
 	})
@@ -496,9 +497,9 @@ func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool,
 
 // charged reports whether a ledger has an entry for any of the study's outputs; holds says so of
 // one entry's id.
-func (c *runningStudy) charged(ctx context.Context,
+func (rs *runningStudy) charged(ctx context.Context,
 	holds func(id string) (bool, error)) (bool, error) {
-	checker, err := c.studyChecker(ctx)
+	checker, err := rs.studyChecker(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -507,7 +508,7 @@ func (c *runningStudy) charged(ctx context.Context,
 		return false, err
 	}
 	for _, charge := range charges {
-		if found, err := holds(study.ReleaseID(c.hash,
+		if found, err := holds(study.ReleaseID(rs.hash,
 			checker.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
 			return found, records.Explain(err)
 		}
@@ -527,19 +528,19 @@ func permanent(err error) bool {
 // sealByRule seals an open study that has enough contributions, once none arrived for the time that
 // its seal rule states. The time counts from the last stored contribution, or from when this
 // process first held the study.
-func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool,
+func (rs *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool,
 	err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if err := c.load(ctx); err != nil || c.machine.State != study.Open ||
-		c.machine.Ending().Seal == nil {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	defer rs.settle()
+	if err := rs.load(ctx); err != nil || rs.machine.State != study.Open ||
+		rs.machine.Ending().Seal == nil {
 		return false, err
 	}
-	if !c.machine.Enough() || elapsed-c.quietSince < c.machine.Ending().Seal.Quiet() {
+	if !rs.machine.Enough() || elapsed-rs.quietSince < rs.machine.Ending().Seal.Quiet() {
 		return false, nil
 	}
-	_, err = c.stepLocked(ctx, life.ShareReached{}, nil)
+	_, err = rs.stepLocked(ctx, life.ShareReached{}, nil)
 	return err == nil, err
 }
 
@@ -566,8 +567,8 @@ func damaged(err error) bool {
 }
 
 // isLost reports whether a received contribution's bytes are lost. The caller holds mu.
-func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
-	_, lost := c.lost[party]
-	return lost && c.machine.Received[party] == digest &&
-		(c.machine.State == study.Sealed || c.machine.State == study.Open)
+func (rs *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
+	_, lost := rs.lost[party]
+	return lost && rs.machine.Received[party] == digest &&
+		(rs.machine.State == study.Sealed || rs.machine.State == study.Open)
 }

@@ -224,10 +224,10 @@ func (s *scheduler) probe(ctx context.Context) bool {
 // repeated the next time, also after a restart.
 func (s *scheduler) tellEnded(ctx context.Context) {
 	sharing := s.registry.sharing
-	untold, err := sharing.server.Untold(ctx)
+	untold, err := sharing.server.UnreportedFailures(ctx)
 	for _, h := range untold {
 		one, stop := context.WithTimeout(ctx, confirmTime)
-		err = sharing.server.Tell(one, h, sharing.helper)
+		err = sharing.server.ReportFailure(one, h, sharing.helper)
 		if stop(); err != nil {
 			break // the next call would most likely fail too
 		}

@@ -55,11 +55,11 @@ func TestPlantedBugs(t *testing.T) {
 // tornStore commits a sum, and in another transaction that its bodies are in it.
 type tornStore struct{ records.Store }
 
-func (s *tornStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+func (t *tornStore) Update(ctx context.Context, fn func(records.Tx) error) error {
 	var late func(records.Tx) error
-	err := s.Store.Update(ctx, func(tx records.Tx) error { return fn(&tornTx{tx, &late}) })
+	err := t.Store.Update(ctx, func(tx records.Tx) error { return fn(&tornTx{tx, &late}) })
 	if err == nil && late != nil {
-		err = s.Store.Update(ctx, late)
+		err = t.Store.Update(ctx, late)
 	}
 	return err
 }
@@ -78,17 +78,17 @@ func (t *tornTx) SetSum(h study.Hash, sum []byte, contributions int,
 // wastefulStore forgets a body that is kept once it was folded.
 type wastefulStore struct{ records.Store }
 
-func (s *wastefulStore) Update(ctx context.Context, fn func(records.Tx) error) error {
-	return s.Store.Update(ctx, func(tx records.Tx) error { return fn(&wastefulTx{tx}) })
+func (w *wastefulStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	return w.Store.Update(ctx, func(tx records.Tx) error { return fn(&wastefulTx{tx}) })
 }
 
 type wastefulTx struct{ records.Tx }
 
-func (t *wastefulTx) SetState(h study.Hash, from, s study.State, reason string) error {
-	if left := must(t.Unfolded(h, "", 1)); s == study.Folded && len(left) > 0 {
-		must(0, t.Lose(h, []study.PartyID{left[0].Party}, time.Now()))
+func (w *wastefulTx) SetState(h study.Hash, from, s study.State, reason string) error {
+	if left := must(w.Unfolded(h, "", 1)); s == study.Folded && len(left) > 0 {
+		must(0, w.Lose(h, []study.PartyID{left[0].Party}, time.Now()))
 	}
-	return t.Tx.SetState(h, from, s, reason)
+	return w.Tx.SetState(h, from, s, reason)
 }
 
 // lateStore answers that a contribution is stored, and stores it with the next
@@ -100,12 +100,12 @@ type lateStore struct {
 
 var errLater = errors.New("later")
 
-func (s *lateStore) Update(ctx context.Context, fn func(records.Tx) error) error {
-	if late := s.late; late != nil {
-		s.late = nil
-		_ = s.Store.Update(ctx, late)
+func (l *lateStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	if late := l.late; late != nil {
+		l.late = nil
+		_ = l.Store.Update(ctx, late)
 	}
-	err := s.Store.Update(ctx, func(tx records.Tx) error {
+	err := l.Store.Update(ctx, func(tx records.Tx) error {
 		adding := &addingTx{Tx: tx}
 		if err := fn(adding); err != nil || !adding.adds {
 			return err
@@ -113,7 +113,7 @@ func (s *lateStore) Update(ctx context.Context, fn func(records.Tx) error) error
 		return errLater
 	})
 	if errors.Is(err, errLater) {
-		s.late, err = fn, nil
+		l.late, err = fn, nil
 	}
 	return err
 }
@@ -123,18 +123,18 @@ type addingTx struct {
 	adds bool
 }
 
-func (t *addingTx) AddContribution(r protocol.Receipt, body []byte) error {
-	t.adds = true
-	return t.Tx.AddContribution(r, body)
+func (a *addingTx) AddContribution(r protocol.Receipt, body []byte) error {
+	a.adds = true
+	return a.Tx.AddContribution(r, body)
 }
 
 // hastyStore does what failed again, at once, without reading first.
 type hastyStore struct{ records.Store }
 
-func (s *hastyStore) Update(ctx context.Context, fn func(records.Tx) error) error {
-	err := s.Store.Update(ctx, fn)
+func (h *hastyStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	err := h.Store.Update(ctx, fn)
 	if errors.Is(err, protocol.ErrUnavailable) {
-		err = s.Store.Update(ctx, fn)
+		err = h.Store.Update(ctx, fn)
 	}
 	return err
 }
@@ -146,13 +146,13 @@ type forgetful struct {
 	own []string
 }
 
-func (j *forgetful) Update(ctx context.Context, fn func(privacy.Tx) error) error {
+func (f *forgetful) Update(ctx context.Context, fn func(privacy.Tx) error) error {
 	var added []string
-	err := j.Journal.Update(ctx, func(tx privacy.Tx) error {
-		return fn(&forgetfulTx{tx, j, &added})
+	err := f.Journal.Update(ctx, func(tx privacy.Tx) error {
+		return fn(&forgetfulTx{tx, f, &added})
 	})
 	if err == nil {
-		j.own = append(j.own, added...)
+		f.own = append(f.own, added...)
 	}
 	return err
 }
@@ -163,14 +163,14 @@ type forgetfulTx struct {
 	added *[]string
 }
 
-func (t *forgetfulTx) Find(id string) (privacy.Entry, bool, error) {
-	if !slices.Contains(t.own, id) {
+func (f *forgetfulTx) Find(id string) (privacy.Entry, bool, error) {
+	if !slices.Contains(f.own, id) {
 		return privacy.Entry{}, false, nil
 	}
-	return t.Tx.Find(id)
+	return f.Tx.Find(id)
 }
 
-func (t *forgetfulTx) Append(e privacy.Entry) error {
-	*t.added = append(*t.added, e.ID)
-	return t.Tx.Append(e)
+func (f *forgetfulTx) Append(e privacy.Entry) error {
+	*f.added = append(*f.added, e.ID)
+	return f.Tx.Append(e)
 }

@@ -58,18 +58,18 @@ func newMemoryDisk() *memoryDisk {
 	db := must(sql.Open("sqlite", "file::memory:?_pragma=foreign_keys(1)&_pragma=journal_mode(MEMORY)"))
 	db.SetMaxOpenConns(1)
 	must(0, database.Migrate(db, records.File.Schema))
-	d := &memoryDisk{records.Over("", &database.DB{Write: db, Read: db}), &pages{}}
+	d := &memoryDisk{records.FromDatabase("", &database.DB{Write: db, Read: db}), &pages{}}
 	return d
 }
 
-func (d *memoryDisk) begin(store []byte) {
-	d.load(saved{files: map[string][]byte{folder.StoreFile: store}}, true, true)
+func (m *memoryDisk) begin(store []byte) {
+	m.load(saved{files: map[string][]byte{folder.StoreFile: store}}, true, true)
 }
 
-func (d *memoryDisk) reopen(time.Time) []string { return nil }
-func (d *memoryDisk) store() *records.SQL       { return d.tables }
-func (d *memoryDisk) ledger() privacy.Journal   { return d.pages }
-func (d *memoryDisk) end()                      { d.tables.Close() }
+func (m *memoryDisk) reopen(time.Time) []string { return nil }
+func (m *memoryDisk) store() *records.SQL       { return m.tables }
+func (m *memoryDisk) ledger() privacy.Journal   { return m.pages }
+func (m *memoryDisk) end()                      { m.tables.Close() }
 
 // image is what SQLite's driver offers beyond database/sql.
 type image interface {
@@ -77,15 +77,15 @@ type image interface {
 	Deserialize([]byte) error
 }
 
-func (d *memoryDisk) raw(do func(image) error) {
-	c := must(d.tables.DB.Write.Conn(context.Background()))
+func (m *memoryDisk) raw(do func(image) error) {
+	c := must(m.tables.DB.Write.Conn(context.Background()))
 	defer c.Close()
 	must(0, c.Raw(func(c any) error { return do(c.(image)) }))
 }
 
-func (d *memoryDisk) save() saved {
-	s := saved{entries: slices.Clone(d.pages.entries)}
-	d.raw(func(i image) (err error) {
+func (m *memoryDisk) save() saved {
+	s := saved{entries: slices.Clone(m.pages.entries)}
+	m.raw(func(i image) (err error) {
 		data, err := i.Serialize()
 		s.files = map[string][]byte{folder.StoreFile: data}
 		return err
@@ -93,12 +93,12 @@ func (d *memoryDisk) save() saved {
 	return s
 }
 
-func (d *memoryDisk) load(s saved, store, ledger bool) {
+func (m *memoryDisk) load(s saved, store, ledger bool) {
 	if store {
-		d.raw(func(i image) error { return i.Deserialize(s.files[folder.StoreFile]) })
+		m.raw(func(i image) error { return i.Deserialize(s.files[folder.StoreFile]) })
 	}
 	if ledger {
-		d.pages.entries = slices.Clone(s.entries)
+		m.pages.entries = slices.Clone(s.entries)
 	}
 }
 
@@ -113,41 +113,41 @@ type fileDisk struct {
 
 func newFileDisk(root string) *fileDisk { return &fileDisk{root: root} }
 
-func (d *fileDisk) dir() string { return filepath.Join(d.root, fmt.Sprint("life-", d.folders)) }
+func (f *fileDisk) dir() string { return filepath.Join(f.root, fmt.Sprint("life-", f.folders)) }
 
-func (d *fileDisk) begin(store []byte) {
-	d.next(map[string][]byte{folder.StoreFile: store})
+func (f *fileDisk) begin(store []byte) {
+	f.next(map[string][]byte{folder.StoreFile: store})
 }
 
 // next goes on with files in a new folder.
-func (d *fileDisk) next(files map[string][]byte) {
-	d.end()
-	d.folders++
-	must(0, os.MkdirAll(d.dir(), 0o700))
+func (f *fileDisk) next(files map[string][]byte) {
+	f.end()
+	f.folders++
+	must(0, os.MkdirAll(f.dir(), 0o700))
 	for name, data := range files {
-		must(0, os.WriteFile(filepath.Join(d.dir(), name), data, 0o600))
+		must(0, os.WriteFile(filepath.Join(f.dir(), name), data, 0o600))
 	}
-	d.tables = must(records.Open(filepath.Join(d.dir(), folder.StoreFile)))
-	d.journal = must(journal.OpenSQLite(filepath.Join(d.dir(), folder.LedgerFile)))
+	f.tables = must(records.Open(filepath.Join(f.dir(), folder.StoreFile)))
+	f.journal = must(journal.OpenSQLite(filepath.Join(f.dir(), folder.LedgerFile)))
 }
 
-func (d *fileDisk) reopen(time.Time) []string { d.next(d.save().files); return nil }
-func (d *fileDisk) store() *records.SQL       { return d.tables }
-func (d *fileDisk) ledger() privacy.Journal   { return d.journal }
+func (f *fileDisk) reopen(time.Time) []string { f.next(f.save().files); return nil }
+func (f *fileDisk) store() *records.SQL       { return f.tables }
+func (f *fileDisk) ledger() privacy.Journal   { return f.journal }
 
-func (d *fileDisk) save() saved {
+func (f *fileDisk) save() saved {
 	s := saved{files: map[string][]byte{}}
 	for _, name := range []string{folder.StoreFile, folder.StoreFile + "-wal", folder.LedgerFile,
 		folder.LedgerFile + "-wal"} {
-		if data, err := os.ReadFile(filepath.Join(d.dir(), name)); err == nil {
+		if data, err := os.ReadFile(filepath.Join(f.dir(), name)); err == nil {
 			s.files[name] = data
 		}
 	}
 	return s
 }
 
-func (d *fileDisk) load(s saved, store, ledger bool) {
-	files := d.save().files
+func (f *fileDisk) load(s saved, store, ledger bool) {
+	files := f.save().files
 	for _, part := range []struct {
 		name string
 		too  bool
@@ -161,12 +161,12 @@ func (d *fileDisk) load(s saved, store, ledger bool) {
 			}
 		}
 	}
-	d.next(files)
+	f.next(files)
 }
 
-func (d *fileDisk) end() {
-	if d.tables != nil {
-		must(0, errors.Join(d.tables.Close(), d.journal.Close(), os.RemoveAll(d.dir())))
-		d.tables = nil
+func (f *fileDisk) end() {
+	if f.tables != nil {
+		must(0, errors.Join(f.tables.Close(), f.journal.Close(), os.RemoveAll(f.dir())))
+		f.tables = nil
 	}
 }

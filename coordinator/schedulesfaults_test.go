@@ -117,27 +117,27 @@ type faultyStore struct {
 	trial *trial
 }
 
-func (s *faultyStore) View(ctx context.Context, fn func(records.Tx) error) error {
-	if err := s.pass("store read"); err != nil {
+func (f *faultyStore) View(ctx context.Context, fn func(records.Tx) error) error {
+	if err := f.pass("store read"); err != nil {
 		return records.Explain(err)
 	}
-	return s.Store.View(ctx, func(tx records.Tx) error {
-		return fn(&watchedTx{Tx: tx, trial: s.trial})
+	return f.Store.View(ctx, func(tx records.Tx) error {
+		return fn(&watchedTx{Tx: tx, trial: f.trial})
 	})
 }
 
-func (s *faultyStore) Update(ctx context.Context, fn func(records.Tx) error) error {
-	if err := s.pass("store begin"); err != nil {
+func (f *faultyStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	if err := f.pass("store begin"); err != nil {
 		return records.Explain(err)
 	}
-	s.take()
-	w := &watchedTx{trial: s.trial}
-	err := s.Store.Update(ctx, func(tx records.Tx) error {
+	f.take()
+	w := &watchedTx{trial: f.trial}
+	err := f.Store.Update(ctx, func(tx records.Tx) error {
 		w.Tx, w.events = tx, nil
 		if err := fn(w); err != nil {
 			return err
 		}
-		return s.pass("store commit")
+		return f.pass("store commit")
 	})
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (s *faultyStore) Update(ctx context.Context, fn func(records.Tx) error) err
 	for _, e := range w.events {
 		e()
 	}
-	return records.Explain(s.pass("after store commit"))
+	return records.Explain(f.pass("after store commit"))
 }
 
 // watchedTx tells a trial what a transaction wrote, once it is committed.
@@ -243,25 +243,25 @@ type faultyJournal struct {
 	trial *trial
 }
 
-func (j *faultyJournal) Update(ctx context.Context, fn func(privacy.Tx) error) error {
-	if err := j.pass("ledger begin"); err != nil {
+func (f *faultyJournal) Update(ctx context.Context, fn func(privacy.Tx) error) error {
+	if err := f.pass("ledger begin"); err != nil {
 		return err
 	}
-	w := &appendingTx{faults: j.faults}
-	err := j.Journal.Update(ctx, func(tx privacy.Tx) error {
+	w := &appendingTx{faults: f.faults}
+	err := f.Journal.Update(ctx, func(tx privacy.Tx) error {
 		w.Tx, w.added = tx, nil
 		if err := fn(w); err != nil {
 			return err
 		}
-		return j.pass("ledger commit")
+		return f.pass("ledger commit")
 	})
 	if err != nil {
 		return err
 	}
 	for _, e := range w.added {
-		j.trial.drawn(e)
+		f.trial.drawn(e)
 	}
-	return j.pass("after ledger commit")
+	return f.pass("after ledger commit")
 }
 
 type appendingTx struct {
@@ -270,12 +270,12 @@ type appendingTx struct {
 	added []privacy.Entry
 }
 
-func (t *appendingTx) Append(e privacy.Entry) error {
-	if err := t.pass("ledger append"); err != nil {
+func (a *appendingTx) Append(e privacy.Entry) error {
+	if err := a.pass("ledger append"); err != nil {
 		return err
 	}
-	t.added = append(t.added, e)
-	return t.Tx.Append(e)
+	a.added = append(a.added, e)
+	return a.Tx.Append(e)
 }
 
 // pages is a journal in memory that can be put back.
@@ -297,28 +297,28 @@ func (p *pages) Update(_ context.Context, fn func(privacy.Tx) error) error {
 
 type pagesTx struct{ entries []privacy.Entry }
 
-func (t *pagesTx) Head() (privacy.Entry, bool, error) {
-	if len(t.entries) == 0 {
+func (p *pagesTx) Head() (privacy.Entry, bool, error) {
+	if len(p.entries) == 0 {
 		return privacy.Entry{}, false, nil
 	}
-	return t.entries[len(t.entries)-1], true, nil
+	return p.entries[len(p.entries)-1], true, nil
 }
 
-func (t *pagesTx) Find(id string) (privacy.Entry, bool, error) {
-	i := slices.IndexFunc(t.entries, func(e privacy.Entry) bool { return e.ID == id })
+func (p *pagesTx) Find(id string) (privacy.Entry, bool, error) {
+	i := slices.IndexFunc(p.entries, func(e privacy.Entry) bool { return e.ID == id })
 	if i < 0 {
 		return privacy.Entry{}, false, nil
 	}
-	return t.entries[i], true, nil
+	return p.entries[i], true, nil
 }
 
-func (t *pagesTx) Append(e privacy.Entry) error {
-	t.entries = append(t.entries, e)
+func (p *pagesTx) Append(e privacy.Entry) error {
+	p.entries = append(p.entries, e)
 	return nil
 }
 
-func (t *pagesTx) After(sequence int64, n int) (after []privacy.Entry, err error) {
-	for _, e := range t.entries {
+func (p *pagesTx) After(sequence int64, n int) (after []privacy.Entry, err error) {
+	for _, e := range p.entries {
 		if e.Sequence > sequence && len(after) < n {
 			after = append(after, e)
 		}

@@ -283,16 +283,16 @@ type standingClock struct {
 	now time.Time
 }
 
-func (c *standingClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
+func (s *standingClock) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
 }
 
-func (c *standingClock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+func (s *standingClock) add(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
 }
 
 func (t *trial) jump(words []string) { t.clock.add(must(time.ParseDuration(words[0]))) }

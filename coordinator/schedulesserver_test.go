@@ -44,69 +44,69 @@ func inServer(t *testing.T) func(string) disk {
 	}
 }
 
-func (d *serverDisk) begin(store []byte) {
-	d.end()
-	if _, known := d.scenes[&store[0]]; !known {
+func (sd *serverDisk) begin(store []byte) {
+	sd.end()
+	if _, known := sd.scenes[&store[0]]; !known {
 		dir := must(os.MkdirTemp("", "scene"))
 		defer os.RemoveAll(dir)
 		path := filepath.Join(dir, "store")
 		must(0, os.WriteFile(path, store, 0o600))
 		must(0, must(journal.OpenSQLite(filepath.Join(dir, "ledger"))).Close())
-		d.do(func(c *pgx.Conn) error {
+		sd.do(func(c *pgx.Conn) error {
 			_, err := c.Exec(context.Background(), "DROP SCHEMA IF EXISTS caucus, caucus_store, caucus_ledger CASCADE")
 			return err
 		})
-		must(database.Carry(context.Background(), d.at,
+		must(database.CopyToServer(context.Background(), sd.at,
 			database.File{SQLite: records.File,
 				Path: path}, journal.SQLite(filepath.Join(dir, "ledger"))))
-		d.scenes[&store[0]] = d.save()
+		sd.scenes[&store[0]] = sd.save()
 	}
-	d.load(d.scenes[&store[0]], true, true)
-	d.lives, d.earlier, d.keys = 0, map[study.Hash][]byte{}, records.NewKeys()
-	d.open()
+	sd.load(sd.scenes[&store[0]], true, true)
+	sd.lives, sd.earlier, sd.keys = 0, map[study.Hash][]byte{}, records.NewKeys()
+	sd.open()
 }
 
-func (d *serverDisk) open() {
-	d.lease = must(database.Acquire(context.Background(), d.at, "trial", true, true))
-	d.tables, d.journal = must(records.Open(d.at)), must(journal.OpenServer(d.at))
-	d.tables.DB.Guard, d.tables.Keys = d.lease, d.keys
-	d.journal.Guard(d.lease)
+func (sd *serverDisk) open() {
+	sd.lease = must(database.Acquire(context.Background(), sd.at, "trial", true, true))
+	sd.tables, sd.journal = must(records.Open(sd.at)), must(journal.OpenServer(sd.at))
+	sd.tables.DB.Guard, sd.tables.Keys = sd.lease, sd.keys
+	sd.journal.Guard(sd.lease)
 }
 
-func (d *serverDisk) reopen(now time.Time) (asked []string) {
-	d.change()
-	return must(d.tables.AskAgain(context.Background(), now))
+func (sd *serverDisk) reopen(now time.Time) (asked []string) {
+	sd.change()
+	return must(sd.tables.AskAgain(context.Background(), now))
 }
 
 // change makes another replica the leader.
-func (d *serverDisk) change() {
-	d.end()
-	now, _ := d.keys.All()
-	switch d.lives++; d.lives % 3 {
+func (sd *serverDisk) change() {
+	sd.end()
+	now, _ := sd.keys.All()
+	switch sd.lives++; sd.lives % 3 {
 	case 0:
-		d.keys = records.NewKeys()
+		sd.keys = records.NewKeys()
 	case 2:
-		d.keys = records.NewKeys()
-		d.keys.Replace(d.earlier)
+		sd.keys = records.NewKeys()
+		sd.keys.Replace(sd.earlier)
 	}
-	d.earlier = now
-	d.open()
+	sd.earlier = now
+	sd.open()
 }
 
-func (d *serverDisk) store() *records.SQL     { return d.tables }
-func (d *serverDisk) ledger() privacy.Journal { return d.journal }
+func (sd *serverDisk) store() *records.SQL     { return sd.tables }
+func (sd *serverDisk) ledger() privacy.Journal { return sd.journal }
 
-func (d *serverDisk) do(do func(*pgx.Conn) error) {
+func (sd *serverDisk) do(do func(*pgx.Conn) error) {
 	ctx := context.Background()
-	c := must(pgx.Connect(ctx, d.at))
+	c := must(pgx.Connect(ctx, sd.at))
 	defer c.Close(ctx)
 	must(0, do(c))
 }
 
 // save copies all rows, by table.
-func (d *serverDisk) save() saved {
+func (sd *serverDisk) save() saved {
 	s := saved{files: map[string][]byte{}}
-	d.do(func(c *pgx.Conn) error {
+	sd.do(func(c *pgx.Conn) error {
 		ctx := context.Background()
 		rows := must(c.Query(ctx, `SELECT schemaname || '.' || tablename FROM pg_tables WHERE schemaname LIKE 'caucus\_%' AND tablename <> 'version'`))
 		for _, table := range must(pgx.CollectRows(rows, pgx.RowTo[string])) {
@@ -120,8 +120,8 @@ func (d *serverDisk) save() saved {
 }
 
 // load puts rows back, in place of those that there are.
-func (d *serverDisk) load(s saved, store, ledger bool) {
-	d.do(func(c *pgx.Conn) error {
+func (sd *serverDisk) load(s saved, store, ledger bool) {
+	sd.do(func(c *pgx.Conn) error {
 		ctx := context.Background()
 		// tables come in any order
 		must(c.Exec(ctx, "BEGIN; SET LOCAL session_replication_role = replica"))
@@ -137,11 +137,11 @@ func (d *serverDisk) load(s saved, store, ledger bool) {
 	})
 }
 
-func (d *serverDisk) end() {
-	if d.tables != nil {
-		must(0, errors.Join(d.tables.Close(), d.journal.Close()))
-		d.lease.Release()
-		d.tables = nil
+func (sd *serverDisk) end() {
+	if sd.tables != nil {
+		must(0, errors.Join(sd.tables.Close(), sd.journal.Close()))
+		sd.lease.Release()
+		sd.tables = nil
 	}
 }
 
@@ -149,8 +149,8 @@ func (d *serverDisk) end() {
 // keys.
 type hopeful struct{ *serverDisk }
 
-func (d hopeful) reopen(time.Time) []string {
-	d.change()
+func (h hopeful) reopen(time.Time) []string {
+	h.change()
 	return nil
 }
 

@@ -277,7 +277,7 @@ type draw struct {
 
 // holding is a document that the coordinator signed, and how far its ledger was.
 type holding struct {
-	protocol.Shown
+	protocol.ShownHead
 	head privacy.Head
 }
 
@@ -412,7 +412,7 @@ func (w *wire) RecvMsg(m any) error {
 	if len(w.sends) == 0 {
 		return w.then
 	}
-	p := m.(*members.Parsed)
+	p := m.(*members.ReceivedMessage)
 	proto.Merge(p.Into.(proto.Message), w.sends[0])
 	w.sends = w.sends[1:]
 	return nil
@@ -504,7 +504,7 @@ func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*p
 
 // hold keeps a document that a party got, where it is the newest.
 func (t *trial) hold(p study.PartyID, kind protocol.Document, document, signature []byte) {
-	shown := protocol.Shown{Kind: kind, Document: document, Signature: signature}
+	shown := protocol.ShownHead{Kind: kind, Document: document, Signature: signature}
 	head, err := shown.Head(t.signer.Key())
 	if err != nil {
 		t.broken("what is signed can be shown", "%s: %v", p, err)

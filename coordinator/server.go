@@ -52,7 +52,7 @@ type Server struct {
 	sharing      *sharing
 	counts       *watch.Counts
 	gate         *members.Gate
-	presence     *watch.Presence
+	presence     *watch.CallTracker
 	started      time.Time // when presence began to record callers
 	run          []byte    // identifies this process in notices
 
@@ -180,7 +180,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, onError: s.noteDamage,
 	}
-	s.presence, s.started, s.run = watch.NewPresence(c.Log), c.Clock.Now(), make([]byte, 16)
+	s.presence, s.started, s.run = watch.NewCallTracker(c.Log), c.Clock.Now(), make([]byte, 16)
 	rand.Read(s.run)
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	s.gate = members.NewGate(s.certificates, c, s.counts.Registry)
@@ -218,7 +218,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	}
 	if s.cluster != nil {
 		head.Announce = func(h privacy.Head) {
-			s.cluster.Say(func(own *cluster.State) { own.Head = h.String() })
+			s.cluster.Announce(func(own *cluster.State) { own.Head = h.String() })
 		}
 		head.Announce(head.Now())
 	}
@@ -246,7 +246,7 @@ func (s *Server) listen() error {
 		s.closers = append(s.closers, s.watcher.Close)
 	}
 	var options []grpc.ServerOption
-	if s.admitted, options, err = s.gate.Before(s.listener, s.authority); err != nil {
+	if s.admitted, options, err = s.gate.Wrap(s.listener, s.authority); err != nil {
 		return err
 	}
 	s.grpc = grpc.NewServer(append(options,
@@ -369,7 +369,7 @@ func (s *Server) follows(ctx context.Context) {
 	for before := ""; ; {
 		changed := s.cluster.Changed()
 		all, keys := s.ballotKeys.All()
-		s.cluster.Say(func(own *cluster.State) { own.Keys = len(all) })
+		s.cluster.Announce(func(own *cluster.State) { own.Keys = len(all) })
 		now := ""
 		if err := rival(s.cluster); err != nil {
 			now = err.Error()
@@ -437,7 +437,7 @@ func (s *Server) openHelper(stores *folder.Stores) error {
 		return fmt.Errorf("helper: %w", err)
 	}
 	s.closers = append(s.closers, server.Close)
-	if server.Behind() {
+	if server.IsRestored() {
 		c.Log.Error("what this coordinator keeps of shares was put back to an older state: no study with noise by aggregators goes on until caucus helper keys --reconcile")
 	}
 	helper, err := aggregators.Dial(c.Helper.Address, signer, c.Helper.Key)

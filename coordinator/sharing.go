@@ -71,13 +71,13 @@ func (s *sharing) waits() string {
 }
 
 // isShared reports whether a study has two servers, and returns its signed plan.
-func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool,
+func (rs *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool,
 	err error) {
-	err = c.view(ctx, func(m *life.Study) error {
-		canonical, plan, is = c.row.Plan, m.Plan, m.Plan.Noise.Shared()
+	err = rs.view(ctx, func(m *life.Study) error {
+		canonical, plan, is = rs.row.Plan, m.Plan, m.Plan.Noise.Shared()
 		return nil
 	})
-	if err == nil && is && !c.sharing.helped() {
+	if err == nil && is && !rs.sharing.helped() {
 		err = fmt.Errorf("%w: this coordinator has no helper any more: name it in %s again", protocol.ErrHelper, folder.ConfigFile)
 	}
 	return canonical, plan, is, err
@@ -85,40 +85,40 @@ func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan stu
 
 // agree obtains the helper's agreement before a draft with two servers opens. Without the agreement
 // the study stays a draft.
-func (c *runningStudy) agree(ctx context.Context) error {
-	_, _, is, err := c.isShared(ctx)
+func (rs *runningStudy) agree(ctx context.Context) error {
+	_, _, is, err := rs.isShared(ctx)
 	if err != nil || !is {
 		return err
 	}
-	if !c.advancing.TryLock() {
+	if !rs.advancing.TryLock() {
 		return fmt.Errorf("%w: it is being opened right now", protocol.ErrBusy)
 	}
-	defer c.advancing.Unlock()
-	ctx, stop := c.interruptible(ctx)
+	defer rs.advancing.Unlock()
+	ctx, stop := rs.interruptible(ctx)
 	defer stop()
-	c.mu.Lock()
-	c.trouble = "waits for the helper, which is asked to agree since " + c.watch.clock.Now().UTC().Format(time.RFC3339)
-	c.mu.Unlock()
-	if err = c.bring(ctx); err == nil {
-		err = c.withPlan(ctx, func() error {
+	rs.mu.Lock()
+	rs.trouble = "waits for the helper, which is asked to agree since " + rs.watch.clock.Now().UTC().Format(time.RFC3339)
+	rs.mu.Unlock()
+	if err = rs.bring(ctx); err == nil {
+		err = rs.withPlan(ctx, func() error {
 			ctx, stop := context.WithTimeout(ctx, confirmTime)
 			defer stop()
-			_, err := c.sharing.server.OpenStudy(ctx, c.hash, c.sharing.helper)
+			_, err := rs.sharing.server.OpenStudy(ctx, rs.hash, rs.sharing.helper)
 			return err
 		})
 	}
 	if err == nil { // check that the helper still holds the acceptance that it returned
 		var over string
-		if over, err = c.confirm(ctx); over != "" {
+		if over, err = rs.confirm(ctx); over != "" {
 			err = fmt.Errorf("%w: %s", study.ErrNotOpen, over)
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.trouble = ""; err != nil {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.trouble = ""; err != nil {
 		err = fmt.Errorf("%w; once that is mended, type caucus study open again", wireError(err))
-		at := c.watch.clock.Now().UTC().Format(time.RFC3339)
-		c.trouble = fmt.Sprintf("not opened at %s: %v", at, err)
+		at := rs.watch.clock.Now().UTC().Format(time.RFC3339)
+		rs.trouble = fmt.Sprintf("not opened at %s: %v", at, err)
 		err = fmt.Errorf("it stays a draft: %w", err)
 	}
 	return err
@@ -136,28 +136,28 @@ func wireError(err error) error {
 }
 
 // setTrouble stores why a study waits for its helper, for the study's summary.
-func (c *runningStudy) setTrouble(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.trouble = ""; errors.Is(err, protocol.ErrHelper) || errors.Is(err, protocol.ErrDenied) ||
+func (rs *runningStudy) setTrouble(err error) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.trouble = ""; errors.Is(err, protocol.ErrHelper) || errors.Is(err, protocol.ErrDenied) ||
 		errors.Is(err, aggregators.ErrBehind) {
 		why := err.Error()
 		if _, cause, found := strings.Cut(why, protocol.ErrHelper.Error()+": "); found {
 			why = cause
 		}
-		c.trouble = "waits for the helper: " + why
+		rs.trouble = "waits for the helper: " + why
 	}
 }
 
 // acceptance is the helper's signed acceptance of an opened study with two servers, nil for other
 // studies.
-func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
-	is, over := false, c.over.Load()
-	err := c.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })
-	if err != nil || !is || over || !c.sharing.helped() {
+func (rs *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
+	is, over := false, rs.over.Load()
+	err := rs.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })
+	if err != nil || !is || over || !rs.sharing.helped() {
 		return nil, err
 	}
-	at, err := c.sharing.server.Progress(ctx, c.hash)
+	at, err := rs.sharing.server.Progress(ctx, rs.hash)
 	if errors.Is(err, aggregators.ErrBehind) || at.Acceptance.Document == nil || at.Failed != "" {
 		return nil, nil
 	}
@@ -166,8 +166,8 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 
 // checkUpload checks that a body is an upload for both servers, made under the study's acceptance
 // by the helper.
-func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byte) error {
-	agreed, err := c.acceptance(ctx)
+func (rs *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byte) error {
+	agreed, err := rs.acceptance(ctx)
 	if err == nil && agreed == nil {
 		err = fmt.Errorf("%w: this coordinator has no acceptance of the helper's just now", protocol.ErrUnavailable)
 	}
@@ -208,32 +208,32 @@ func sharesReason(err error) string {
 // foldShares gives each contribution once to this coordinator's aggregator, checks them together
 // with the helper, and seals the study without those that both refuse. After a kill the next call
 // repeats this with the same result.
-func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
-	if _, _, _, err := c.isShared(ctx); err != nil {
+func (rs *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
+	if _, _, _, err := rs.isShared(ctx); err != nil {
 		return err
 	}
 	// servers that forgot the study get no contributions
-	if over, err := c.confirm(ctx); err == nil && over != "" {
+	if over, err := rs.confirm(ctx); err == nil && over != "" {
 		return endedError{over}
 	}
-	if err := c.giveToServers(ctx); err != nil {
+	if err := rs.giveToServers(ctx); err != nil {
 		return err
 	}
-	server := c.sharing.server
-	if _, err := c.advanceShares(ctx); err != nil {
+	server := rs.sharing.server
+	if _, err := rs.advanceShares(ctx); err != nil {
 		return temporary(err)
 	}
-	m, err := server.Members(ctx, c.hash)
+	m, err := server.Members(ctx, rs.hash)
 	if err != nil {
 		return temporary(err)
 	}
 	if len(m.Refused) > 0 {
 		if len(m.Accepted) < s.Ending().Minimum { // the step below fails the study
-			if err := c.forgetShares(ctx, study.ErrTooFew.Error(), false); err != nil {
+			if err := rs.forgetShares(ctx, study.ErrTooFew.Error(), false); err != nil {
 				return err
 			}
 		}
-		if _, err := c.step(ctx, life.Refuted{Parties: m.Refused}, nil); err != nil ||
+		if _, err := rs.step(ctx, life.Refuted{Parties: m.Refused}, nil); err != nil ||
 			s.State != study.Sealed {
 			return err
 		}
@@ -242,13 +242,13 @@ func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 		!slices.Equal(received, m.Accepted) {
 		return fmt.Errorf("%w: %d contributions were received, both servers hold %d", aggregators.ErrConflict, len(received), len(m.Accepted))
 	}
-	_, err = c.step(ctx, life.FoldDone{Contributions: len(m.Accepted)}, nil)
+	_, err = rs.step(ctx, life.FoldDone{Contributions: len(m.Accepted)}, nil)
 	return err
 }
 
-func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err error) {
-	err = c.withPlan(ctx, func() error {
-		released, err = c.sharing.server.Advance(ctx, c.hash, c.sharing.helper)
+func (rs *runningStudy) advanceShares(ctx context.Context) (released bool, err error) {
+	err = rs.withPlan(ctx, func() error {
+		released, err = rs.sharing.server.Advance(ctx, rs.hash, rs.sharing.helper)
 		return err
 	})
 	return released, err
@@ -261,13 +261,13 @@ const handed = "given to the two servers"
 // giveToServers gives contributions to this coordinator's aggregator, one transaction for each
 // batch, before they are deleted from the store. After a kill a batch may be given twice; the
 // aggregator stores it once.
-func (c *runningStudy) giveToServers(ctx context.Context) error {
+func (rs *runningStudy) giveToServers(ctx context.Context) error {
 	for more := true; more; {
 		var batch []records.Contribution
 		var n int
-		err := c.store.View(ctx, func(tx records.Tx) (err error) {
-			if _, n, err = tx.Sum(c.hash); err == nil {
-				batch, err = tx.Unfolded(c.hash, "", c.batch)
+		err := rs.store.View(ctx, func(tx records.Tx) (err error) {
+			if _, n, err = tx.Sum(rs.hash); err == nil {
+				batch, err = tx.Unfolded(rs.hash, "", rs.batch)
 			}
 			return err
 		})
@@ -281,17 +281,17 @@ func (c *runningStudy) giveToServers(ctx context.Context) error {
 			}
 			all[i] = aggregators.Upload{Party: b.Party, Data: b.Body}
 		}
-		if err := c.sharing.server.ReceiveAll(ctx, c.hash, all); err != nil {
+		if err := rs.sharing.server.ReceiveAll(ctx, rs.hash, all); err != nil {
 			return temporary(err)
 		}
-		err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
-			c.point("before batch folded")
-			return tx.SetSum(c.hash, []byte(handed), n+len(batch), batch)
+		err = rs.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
+			rs.point("before batch folded")
+			return tx.SetSum(rs.hash, []byte(handed), n+len(batch), batch)
 		})
 		if err != nil {
 			return err
 		}
-		c.point("after batch folded")
+		rs.point("after batch folded")
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -300,46 +300,46 @@ func (c *runningStudy) giveToServers(ctx context.Context) error {
 }
 
 // concludeShares has both servers release the sum over the set of contributions that both signed.
-func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Finisher,
+func (rs *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Finisher,
 	ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		if err = temporary(err); err != nil && permanent(err) {
-			if over, failed := c.confirm(ctx); failed == nil && over != "" {
+			if over, failed := rs.confirm(ctx); failed == nil && over != "" {
 				err = endedError{over}
 			}
 		}
 		return study.Release{}, err
 	}
-	if _, _, _, err := c.isShared(ctx); err != nil {
+	if _, _, _, err := rs.isShared(ctx); err != nil {
 		return fail(err)
 	}
-	server := c.sharing.server
-	if err := server.CloseStudy(ctx, c.hash, s.Chain.Documents()); err != nil {
+	server := rs.sharing.server
+	if err := server.CloseStudy(ctx, rs.hash, s.Chain.Documents()); err != nil {
 		return fail(err)
 	}
-	if released, err := c.advanceShares(ctx); err != nil || !released {
+	if released, err := rs.advanceShares(ctx); err != nil || !released {
 		return fail(err)
 	}
-	o, err := server.Released(ctx, c.hash)
+	o, err := server.Released(ctx, rs.hash)
 	if err != nil {
 		return fail(err)
 	}
-	return life.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(c.sharing.keys), ledger)
+	return life.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(rs.sharing.keys), ledger)
 }
 
 // forgetShares ends a failing study at this coordinator's aggregator and deletes its contributions
 // there. The helper is told of the end. If the aggregator has no contributions and the end is not
 // for good, it keeps the study, which may then be resumed.
-func (c *runningStudy) forgetShares(ctx context.Context, reason string, good bool) error {
-	_, _, is, err := c.isShared(ctx)
+func (rs *runningStudy) forgetShares(ctx context.Context, reason string, good bool) error {
+	_, _, is, err := rs.isShared(ctx)
 	if err != nil || !is {
 		return ignoreHelper(err)
 	}
-	m, err := c.sharing.server.Members(ctx, c.hash)
+	m, err := rs.sharing.server.Members(ctx, rs.hash)
 	if err != nil || !good && len(m.Accepted)+len(m.Refused)+len(m.Waiting) == 0 {
 		return ignoreHelper(err)
 	}
-	err = c.sharing.server.Cancel(ctx, c.hash, reason)
+	err = rs.sharing.server.Cancel(ctx, rs.hash, reason)
 	if errors.Is(err, aggregators.ErrFailed) {
 		return nil
 	}
@@ -371,16 +371,16 @@ func ignoreHelper(err error) error {
 
 // unshared refuses to resume a failed study if the two servers hold contributions of it. Otherwise
 // these would be in the new sum, also those of parties that do not contribute again.
-func (c *runningStudy) unshared(ctx context.Context) error {
-	_, _, is, err := c.isShared(ctx)
+func (rs *runningStudy) unshared(ctx context.Context) error {
+	_, _, is, err := rs.isShared(ctx)
 	if err != nil || !is {
 		return err
 	}
-	at, err := c.sharing.server.Progress(ctx, c.hash)
+	at, err := rs.sharing.server.Progress(ctx, rs.hash)
 	if err != nil {
 		return err
 	}
-	m, err := c.sharing.server.Members(ctx, c.hash)
+	m, err := rs.sharing.server.Members(ctx, rs.hash)
 	if err != nil {
 		return err
 	}
@@ -390,7 +390,7 @@ func (c *runningStudy) unshared(ctx context.Context) error {
 	if at.Failed == "" && at.Acceptance.Document == nil { // the study never opened
 		return nil
 	}
-	if over, err := c.confirm(ctx); err == nil && over != "" {
+	if over, err := rs.confirm(ctx); err == nil && over != "" {
 		return fmt.Errorf("amend study: %w: %s", study.ErrNotOpen, over)
 	}
 	return nil

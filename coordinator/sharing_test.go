@@ -85,44 +85,44 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	return w
 }
 
-func (w *sharedWorld) startHelperFor(key protocol.SignerKey) error {
-	w.helper.Coordinator = key
-	return w.startHelper()
+func (sw *sharedWorld) startHelperFor(key protocol.SignerKey) error {
+	sw.helper.Coordinator = key
+	return sw.startHelper()
 }
 
-func (w *sharedWorld) startHelper() error {
-	w.helper.Log = slog.New(slog.NewJSONHandler(w.log, nil))
-	s, err := helper.New(w.helper)
+func (sw *sharedWorld) startHelper() error {
+	sw.helper.Log = slog.New(slog.NewJSONHandler(sw.log, nil))
+	s, err := helper.New(sw.helper)
 	if err != nil {
 		return err
 	}
-	w.helper.Listen = s.Addr() // the same after a restart
+	sw.helper.Listen = s.Addr() // the same after a restart
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	w.stopped = sync.OnceFunc(func() {
+	sw.stopped = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
-			w.t.Errorf("helper: %v", err)
+			sw.t.Errorf("helper: %v", err)
 		}
 	})
 	return nil
 }
 
-func (w *sharedWorld) stopHelper() {
-	if w.stopped != nil {
-		w.stopped()
+func (sw *sharedWorld) stopHelper() {
+	if sw.stopped != nil {
+		sw.stopped()
 	}
 }
 
 // uploads are what parties send, sealed to the helper as its acceptance says.
-func (w *sharedWorld) uploads(s protocol.Study) (all [][]byte) {
-	w.t.Helper()
-	pins := must(helper.ReadPins(w.helper))
-	sealing := must(uploading.CheckAcceptance(w.task, s.Helper,
-		uploading.Pins{Signing: pins.Signing, Sealing: pins.Sealing}, w.server.signer.Key()))
-	for i, p := range w.plan.Roster {
-		all = append(all, must(uploading.Contribute(w.task, p, inputs(w.task, i), sealing)))
+func (sw *sharedWorld) uploads(s protocol.Study) (all [][]byte) {
+	sw.t.Helper()
+	pins := must(helper.ReadPins(sw.helper))
+	sealing := must(uploading.CheckAcceptance(sw.task, s.Helper,
+		uploading.Pins{Signing: pins.Signing, Sealing: pins.Sealing}, sw.server.signer.Key()))
+	for i, p := range sw.plan.Roster {
+		all = append(all, must(uploading.Contribute(sw.task, p, inputs(sw.task, i), sealing)))
 	}
 	return all
 }
@@ -144,22 +144,23 @@ func inputs(task study.Task, i int) study.Inputs {
 }
 
 // opened is the study as parties see it.
-func (w *sharedWorld) opened() protocol.Study {
-	w.t.Helper()
-	w.world.open(w.plan, w.pool)
-	return must(w.parties["p0"].Study(context.Background(), w.plan.Name))
+func (sw *sharedWorld) opened() protocol.Study {
+	sw.t.Helper()
+	sw.world.open(sw.plan, sw.pool)
+	return must(sw.parties["p0"].Study(context.Background(), sw.plan.Name))
 }
 
 // verified is the release, with nothing in it that fails.
-func (w *sharedWorld) verified() study.Release {
-	w.t.Helper()
-	r := must(w.operator.Release(context.Background(), w.plan.Name))
-	pins := must(helper.ReadPins(w.helper))
+func (sw *sharedWorld) verified() study.Release {
+	sw.t.Helper()
+	r := must(sw.operator.Release(context.Background(), sw.plan.Name))
+	pins := must(helper.ReadPins(sw.helper))
 	for _, f := range verify.Release(r,
-		verify.Known{Pool: poolUnder(w.plan, w.pool), Keys: &w.server.keys, KeysFrom: "test",
-			Helper: &pins.Signing, HelperFrom: "test"}) {
+		verify.VerifierInputs{Pool: poolUnder(sw.plan, sw.pool), Keys: &sw.server.keys,
+			KeysFrom: "test",
+			Helper:   &pins.Signing, HelperFrom: "test"}) {
 		if f.Verdict == evidence.Fails {
-			w.t.Errorf("%s: %s", f.About, f.Says)
+			sw.t.Errorf("%s: %s", f.About, f.Says)
 		}
 	}
 	return r.Release
@@ -287,7 +288,8 @@ func TestSharedLeaves(t *testing.T) {
 	// Another helper than the one that is pinned.
 	other := must(protocol.NewSigner()).Key()
 	signed := must(w.operator.Release(ctx, "trial"))
-	if !evidence.AnyFails(verify.Release(signed, verify.Known{Pool: pool, Helper: &other})) {
+	if !evidence.AnyFails(verify.Release(signed,
+		verify.VerifierInputs{Pool: pool, Helper: &other})) {
 		t.Error("a helper that nobody pinned: it verifies")
 	}
 }
@@ -428,92 +430,92 @@ func TestSharedRoom(t *testing.T) {
 }
 
 // another is a second study of the same parties, opened.
-func (w *sharedWorld) another() protocol.Study {
-	w.t.Helper()
-	w.plan.Name, w.plan.Lambda = "next", 2*w.plan.Lambda+1
-	w.plan = withTerms(w.plan, w.pool)
-	w.task = must(newStudyChecker(w.plan, w.pool)).task
-	return w.opened()
+func (sw *sharedWorld) another() protocol.Study {
+	sw.t.Helper()
+	sw.plan.Name, sw.plan.Lambda = "next", 2*sw.plan.Lambda+1
+	sw.plan = withTerms(sw.plan, sw.pool)
+	sw.task = must(newStudyChecker(sw.plan, sw.pool)).task
+	return sw.opened()
 }
 
 // startHelperWith starts the helper again with so much budget at unit party; 0 is no limit.
-func (w *sharedWorld) startHelperWith(epsilon float64) {
-	w.t.Helper()
-	w.stopHelper()
-	if w.helper.Budget = nil; epsilon > 0 {
-		w.helper.Budget =
+func (sw *sharedWorld) startHelperWith(epsilon float64) {
+	sw.t.Helper()
+	sw.stopHelper()
+	if sw.helper.Budget = nil; epsilon > 0 {
+		sw.helper.Budget =
 			map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: epsilon, Delta: 1e-6}}
 	}
-	must(0, w.startHelper())
+	must(0, sw.startHelper())
 }
 
 // contributed has all parties contribute.
-func (w *sharedWorld) contributed(s protocol.Study, uploads [][]byte) {
-	w.t.Helper()
-	for i, p := range w.plan.Roster {
-		must(w.parties[string(p)].Contribute(context.Background(), s.Hash, uploads[i]))
+func (sw *sharedWorld) contributed(s protocol.Study, uploads [][]byte) {
+	sw.t.Helper()
+	for i, p := range sw.plan.Roster {
+		must(sw.parties[string(p)].Contribute(context.Background(), s.Hash, uploads[i]))
 	}
 }
 
 // checked has all contribute, and both servers check it: the study is tried again, and its set
 // signed, only once the clock moves.
-func (w *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
-	w.t.Helper()
-	w.stopHelper()
-	w.contributed(s, uploads)
+func (sw *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
+	sw.t.Helper()
+	sw.stopHelper()
+	sw.contributed(s, uploads)
 	// The coordinator's next try is a minute away before the helper is there again, so that the
 	// test comes first. The clock moves once for each try, so that a slow machine's clock does not
 	// pass a deadline.
 	wait := fmt.Sprintf("\"study\":\"%s\",\"wait\":", s.Hash)
-	for tries := 0; !strings.Contains(w.log.String(),
+	for tries := 0; !strings.Contains(sw.log.String(),
 		fmt.Sprintf("%s%d", wait, lastWait)); time.Sleep(5 * time.Millisecond) {
-		if n := strings.Count(w.log.String(), wait); n > tries {
+		if n := strings.Count(sw.log.String(), wait); n > tries {
 			tries = n
-			w.clock.add(2 * lastWait)
+			sw.clock.add(2 * lastWait)
 		}
 	}
-	must(0, w.startHelper())
+	must(0, sw.startHelper())
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		_, err := w.server.sharing.server.Advance(context.Background(), s.Hash,
-			w.server.sharing.helper)
+		_, err := sw.server.sharing.server.Advance(context.Background(), s.Hash,
+			sw.server.sharing.helper)
 		if err == nil {
 			return
 		}
 		if !errors.Is(err, protocol.ErrHelper) || time.Now().After(until) {
-			w.t.Fatal(err)
+			sw.t.Fatal(err)
 		}
 	}
 }
 
 // waits has all contribute, and waits until the study waits for the helper, for a reason.
-func (w *sharedWorld) waits(s protocol.Study, uploads [][]byte, reason string) {
-	w.t.Helper()
-	w.contributed(s, uploads)
-	for !strings.Contains(w.wait(s.Name, study.Sealed, study.Folded).Reason, reason) {
+func (sw *sharedWorld) waits(s protocol.Study, uploads [][]byte, reason string) {
+	sw.t.Helper()
+	sw.contributed(s, uploads)
+	for !strings.Contains(sw.wait(s.Name, study.Sealed, study.Folded).Reason, reason) {
 		time.Sleep(5 * time.Millisecond)
-		w.clock.add(2 * lastWait)
+		sw.clock.add(2 * lastWait)
 	}
 }
 
 // cancelled cancels a study, once it is not tried just now.
-func (w *sharedWorld) cancelled(s protocol.Study) {
-	w.t.Helper()
+func (sw *sharedWorld) cancelled(s protocol.Study) {
+	sw.t.Helper()
 	for {
-		_, err := w.operator.Cancel(context.Background(), s.Name, "no need")
+		_, err := sw.operator.Cancel(context.Background(), s.Name, "no need")
 		if err == nil {
 			return
 		}
 		if !errors.Is(err, protocol.ErrBusy) {
-			w.t.Fatal(err)
+			sw.t.Fatal(err)
 		}
 	}
 }
 
 // shareError asks the helper for its share of a study and says what was wrong. A connection that
 // breaks because the helper was restarted is no answer: the helper is asked again.
-func (w *sharedWorld) shareError(h study.Hash) error {
+func (sw *sharedWorld) shareError(h study.Hash) error {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		_, err := w.server.sharing.helper.Share(context.Background(), h)
+		_, err := sw.server.sharing.helper.Share(context.Background(), h)
 		if !errors.Is(err, protocol.ErrHelper) || time.Now().After(end) {
 			return err
 		}
@@ -521,10 +523,10 @@ func (w *sharedWorld) shareError(h study.Hash) error {
 }
 
 // told waits until the helper was told of every study that failed for good.
-func (w *sharedWorld) told() {
-	w.t.Helper()
-	for len(must(w.server.sharing.server.Untold(context.Background()))) > 0 {
-		w.asked()
+func (sw *sharedWorld) told() {
+	sw.t.Helper()
+	for len(must(sw.server.sharing.server.UnreportedFailures(context.Background()))) > 0 {
+		sw.asked()
 	}
 }
 
@@ -576,7 +578,7 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 	w.asked() // it does not answer
 	w.stop()
 	w.start()
-	if left := must(w.server.sharing.server.Untold(ctx)); !slices.Equal(left,
+	if left := must(w.server.sharing.server.UnreportedFailures(ctx)); !slices.Equal(left,
 		[]study.Hash{next.Hash}) {
 		t.Errorf("untold are %v", left)
 	}

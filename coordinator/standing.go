@@ -120,7 +120,7 @@ func (f *follower) meet() error {
 	}
 	f.client = client
 	f.cluster, err = cluster.Open(cluster.Config{
-		Name: f.caller.Name, Places: c.Replicas, Server: server, Client: client,
+		Name: f.caller.Name, Endpoints: c.Replicas, Server: server, Client: client,
 		Memory: c.Path(folder.ReplicasFile), Log: c.Log,
 		Keys: func() []byte {
 			all, _ := f.keys.All()
@@ -183,8 +183,8 @@ func (f *follower) askHolders(ctx context.Context, store *records.SQL) error {
 	if err != nil || len(lacks) == 0 {
 		return err
 	}
-	for _, m := range f.cluster.View().Holders() {
-		text, err := cluster.AskKeys(ctx, f.client, m.At)
+	for _, m := range f.cluster.View().KeyHolders() {
+		text, err := cluster.QueryKeys(ctx, f.client, m.At)
 		var all map[study.Hash][]byte
 		if err != nil || json.Unmarshal(text, &all) != nil {
 			log := f.config.Log
@@ -204,10 +204,10 @@ func (f *follower) askHolders(ctx context.Context, store *records.SQL) error {
 // announce says that this replica leads, until it does not.
 func (f *follower) announce(s *folder.Stores) {
 	s.Cluster = f.cluster
-	f.cluster.Say(func(own *cluster.State) { own.Leads, own.Epoch = true, s.Lease.Epoch() })
+	f.cluster.Announce(func(own *cluster.State) { own.Leads, own.Epoch = true, s.Lease.Epoch() })
 	go func() {
 		<-s.Lease.Lost
-		f.cluster.Say(func(own *cluster.State) { own.Leads = false })
+		f.cluster.Announce(func(own *cluster.State) { own.Leads = false })
 	}()
 }
 

@@ -22,7 +22,7 @@ import (
 // restored (witnesses). It then lists the studies that the caller may see, newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
-	if err := witness.checkShown(ctx, caller, protocol.ShownOf(r.Shown), r.Holds,
+	if err := witness.checkShown(ctx, caller, protocol.ShownHeadOf(r.Shown), r.Holds,
 		true); err != nil {
 		return nil, records.Explain(err)
 	}

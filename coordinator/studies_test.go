@@ -90,7 +90,7 @@ func TestNoiseAtTheSite(t *testing.T) {
 		}
 		draft := must(checker.task.Contribute(study.NewInputs(records, []byte("k"))))
 		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
-		body := must(draft.Body(must(study.Settle(ctx, ledger, s.Hash, draft.Requests))))
+		body := must(draft.Body(must(study.ReleaseRequests(ctx, ledger, s.Hash, draft.Requests))))
 		must(w.parties[string(party)].Contribute(ctx, s.Hash, body))
 	}
 	w.wait("trial", study.Released)

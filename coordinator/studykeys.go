@@ -96,7 +96,7 @@ func (f *follower) run(ctx context.Context) {
 				log.Debug("the leader sent its keys of ballots", "studies", len(all))
 			}
 			f.keys.Replace(all)
-			f.cluster.Say(func(own *cluster.State) { own.Keys = len(all) })
+			f.cluster.Announce(func(own *cluster.State) { own.Keys = len(all) })
 			last, told = clock.Elapsed(), false
 			f.heard.Store(int64(last))
 		})

@@ -102,7 +102,7 @@ func leadsWithoutKeys(t *testing.T, change func(*folder.Config)) {
 	}
 	must(0, stores.Close())
 	several := w.config
-	several.Replicas, several.Address = cluster.Places{}, "a.example.org:1,b.example.org:1"
+	several.Replicas, several.Address = cluster.Endpoints{}, "a.example.org:1,b.example.org:1"
 	if _, err := Lead(ctx, several); !errors.Is(err, errAlone) {
 		t.Errorf("a list of all replicas: %v", err)
 	}

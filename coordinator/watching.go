@@ -18,7 +18,7 @@ func (s *Server) listenWatched() (*watch.Watcher, error) {
 			return nil, err
 		}
 	}
-	return watch.Listen(watch.Watched{
+	return watch.Listen(watch.Sources{
 		Coordinator: watching{s}, Config: &s.config, Store: s.store, Journal: r.journal, Ledger: r.ledger, Presence: s.presence, Counts: s.counts,
 		Address: s.address(), Started: s.started, AuthorityEnds: s.authority.Expires(),
 	})

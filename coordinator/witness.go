@@ -58,11 +58,11 @@ type witnesses struct {
 	logged  map[study.Hash]string                 // the last logged reason why a release waits
 	// heads that were looked up, and whether the chain has each
 	known   map[privacy.Head]bool
-	unsaved []records.Testimony // testimonies that are not stored yet
+	unsaved []records.HeadProof // testimonies that are not stored yet
 	// why the ledger is known to be restored; nothing is released then
 	behind     error
-	signed     protocol.Shown // the head, signed for everybody
-	signedHead privacy.Head   // the head in signed
+	signed     protocol.ShownHead // the head, signed for everybody
+	signedHead privacy.Head       // the head in signed
 }
 
 // maxKnown bounds the remembered heads.
@@ -75,7 +75,7 @@ func (w *witnesses) open(ctx context.Context) error {
 	w.holding, w.waived = map[study.PartyID]map[study.Hash]bool{},
 		map[study.Hash]map[study.PartyID]bool{}
 	w.logged, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
-	var all []records.Testimony
+	var all []records.HeadProof
 	err := w.store.View(ctx, func(tx records.Tx) (err error) {
 		all, err = tx.Witnessed()
 		return err
@@ -88,7 +88,7 @@ func (w *witnesses) open(ctx context.Context) error {
 		return err
 	}
 	for _, t := range all {
-		if _, err := chain.Recall(t.Head); err != nil {
+		if _, err := chain.CheckHead(t.Head); err != nil {
 			w.stop(err, t.By)
 		}
 	}
@@ -107,7 +107,8 @@ func (w *witnesses) stop(why error, by string) {
 // holds a release. Then, if calls is set, it counts the caller as heard since the start. That comes
 // last, because the last awaited caller lets a release go out. calls is false for a document that
 // may be older than the caller's newest one.
-func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, shown protocol.Shown,
+func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller,
+	shown protocol.ShownHead,
 	holds [][]byte, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,7 +146,7 @@ func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, show
 }
 
 // checkHead checks that the chain has a head that this coordinator signed.
-func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown protocol.Shown,
+func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown protocol.ShownHead,
 	by string) error {
 	if _, known := w.known[head]; head.Sequence == 0 || known {
 		return nil
@@ -162,10 +163,10 @@ func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown prot
 		if err != nil {
 			return err
 		}
-		if _, err := chain.Recall(head); err != nil {
+		if _, err := chain.CheckHead(head); err != nil {
 			// a later call need not look again: only a reconciliation or a restart changes this
 			w.known[head] = false
-			w.foundBehind(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()},
+			w.foundBehind(records.HeadProof{Head: head, Shown: shown, By: by, At: w.clock.Now()},
 				err)
 			return nil
 		}
@@ -176,9 +177,9 @@ func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown prot
 
 // foundBehind stops the coordinator. save then stores the proof, so that a restart does not forget
 // it.
-func (w *witnesses) foundBehind(t records.Testimony, why error) {
+func (w *witnesses) foundBehind(t records.HeadProof, why error) {
 	w.stop(why, t.By)
-	if !slices.ContainsFunc(w.unsaved, func(had records.Testimony) bool {
+	if !slices.ContainsFunc(w.unsaved, func(had records.HeadProof) bool {
 		return had.Head == t.Head
 	}) {
 		w.unsaved = append(w.unsaved, t)
@@ -205,7 +206,7 @@ func (w *witnesses) save(ctx context.Context) {
 
 // current is the signed head of the ledger, nil if the coordinator was restored. A head is durable
 // and in the head file before it is signed.
-func (w *witnesses) current() *protocol.Shown {
+func (w *witnesses) current() *protocol.ShownHead {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.behind != nil {

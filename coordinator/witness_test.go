@@ -84,7 +84,7 @@ func lies(t *testing.T, w *world) map[string]*pb.Shown {
 		"far too long":        {Kind: string(protocol.HeadDocument), Document: make([]byte, protocol.MaxShown+1), Signature: made.Signature},
 	}
 	for what, s := range out {
-		if _, err := protocol.ShownOf(s).Head(own.Key()); err == nil {
+		if _, err := protocol.ShownHeadOf(s).Head(own.Key()); err == nil {
 			t.Fatalf("%s is no lie", what)
 		}
 	}
@@ -187,7 +187,7 @@ func TestLiarsDoNotFreeze(t *testing.T) {
 	w.call()
 	old := protocol.SignedHead(privacy.Head{}, w.server.signer)
 	now := protocol.SignedHead(w.server.scheduler.releaser.head.Now(), w.server.signer)
-	for _, shown := range []protocol.Shown{old, now} {
+	for _, shown := range []protocol.ShownHead{old, now} {
 		if reply := w.show(liar,
 			&pb.Shown{Kind: string(shown.Kind), Document: shown.Document,
 				Signature: shown.Signature}); reply.Head == nil {

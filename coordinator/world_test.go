@@ -92,29 +92,29 @@ type testClock struct {
 
 func newClock() *testClock { return &testClock{began: time.Now()} }
 
-func (c *testClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.ahead)
+func (t *testClock) Now() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return time.Now().Add(t.ahead)
 }
 
-func (c *testClock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ahead, c.passed = c.ahead+d, c.passed+d
+func (t *testClock) add(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ahead, t.passed = t.ahead+d, t.passed+d
 }
 
 // jump sets the clock, and no time passes.
-func (c *testClock) jump(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ahead += d
+func (t *testClock) jump(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ahead += d
 }
 
-func (c *testClock) elapsed() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Since(c.began) + c.passed
+func (t *testClock) elapsed() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return time.Since(t.began) + t.passed
 }
 
 // book is a log that tests read.
@@ -380,8 +380,8 @@ func sumOf(p study.Plan, pool []byte, bodies [][]byte) []byte {
 }
 
 // gathered are these bodies, added up or kept as the task has it.
-func gathered(task study.Task, bodies [][]byte) study.Summed {
-	all := must(study.Gather(task))
+func gathered(task study.Task, bodies [][]byte) study.Contributions {
+	all := must(study.NewAccumulator(task))
 	for _, b := range bodies {
 		must(0, all.Add(b))
 	}

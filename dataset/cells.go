@@ -55,30 +55,30 @@ func newCellEncoder(s *Schema, f *Feature, first int) cellEncoder {
 	return e
 }
 
-func (e *cellEncoder) encode(text string) encoded {
-	if e.feature.Kind == Categorical {
-		if i, ok := e.levels.find(text); ok {
-			return encoded{value: 1, at: int32(e.first + i)}
+func (c *cellEncoder) encode(text string) encoded {
+	if c.feature.Kind == Categorical {
+		if i, ok := c.levels.find(text); ok {
+			return encoded{value: 1, at: int32(c.first + i)}
 		}
 		odd := unknownLevel
-		if e.schema.isMissing(text) {
+		if c.schema.isMissing(text) {
 			odd = missing
 		}
-		return encoded{value: 1, at: int32(e.other), odd: odd}
+		return encoded{value: 1, at: int32(c.other), odd: odd}
 	}
-	v, odd := e.number(text)
-	return encoded{value: e.feature.scale(v), at: int32(e.first), odd: odd}
+	v, odd := c.number(text)
+	return encoded{value: c.feature.scale(v), at: int32(c.first), odd: odd}
 }
 
 // number reads a cell's number. It is NaN if the cell holds none.
-func (e *cellEncoder) number(text string) (float64, oddity) {
+func (c *cellEncoder) number(text string) (float64, oddity) {
 	v, ok := ParseNumber(text)
 	switch {
-	case e.schema.isMissing(text):
+	case c.schema.isMissing(text):
 		return math.NaN(), missing
 	case !ok:
 		return math.NaN(), notANumber
-	case v < e.feature.Min || v > e.feature.Max:
+	case v < c.feature.Min || v > c.feature.Max:
 		return v, clamped
 	}
 	return v, fine

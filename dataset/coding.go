@@ -198,16 +198,16 @@ func (k *Coder) key(column string) func(string, []byte) oddity {
 	}
 }
 
-func (f *codedFeature) code(text string, to []byte) oddity {
-	if f.of.Kind == Categorical {
-		c := f.cells.encode(text)
+func (cf *codedFeature) code(text string, to []byte) oddity {
+	if cf.of.Kind == Categorical {
+		c := cf.cells.encode(text)
 		if c.odd == missing {
-			c.at = int32(f.of.width())
+			c.at = int32(cf.of.width())
 		}
 		putCode(to, int(c.at))
 		return c.odd
 	}
-	v, odd := f.cells.number(text)
+	v, odd := cf.cells.number(text)
 	binary.BigEndian.PutUint64(to, math.Float64bits(v))
 	return odd
 }
@@ -256,9 +256,9 @@ func (k *Coder) Remarks() []Remark {
 	return all
 }
 
-// Empty returns the bytes of a record that lacks every value, label, patient and party. It stands
-// for a record that could not be read.
-func (c *Coding) Empty() []byte {
+// EmptyRecord returns the bytes of a record that lacks every value, label, patient and party. It
+// stands for a record that could not be read.
+func (c *Coding) EmptyRecord() []byte {
 	out := make([]byte, c.width)
 	for i, f := range c.features {
 		_ = f.code("", out[c.parts[i].at:][:c.parts[i].width]) // encodes a missing cell
@@ -309,8 +309,8 @@ func (c *Coding) Slice(b CodedBlock, first, end int) CodedBlock {
 	return out
 }
 
-// Records decodes a block under s, a schema within the coding's (Schema.Within). where is nil or
-// has passed s.CheckWhere. The result equals that of [Schema.EncodeLabelled] or
+// Records decodes a block under s, a schema within the coding's (Schema.Differences). where is nil
+// or has passed s.CheckWhere. The result equals that of [Schema.EncodeLabelled] or
 // [Schema.EncodeWhere].
 func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	r := &Records{X: &mat.Dense{}, Y: make([]int, b.Rows)}
@@ -383,8 +383,8 @@ type codedCells struct {
 	block  CodedBlock
 }
 
-func (k codedCells) answer(of comparison) []bool {
-	c, out := k.coding, make([]bool, k.block.Rows)
+func (cc codedCells) answer(of comparison) []bool {
+	c, out := cc.coding, make([]bool, cc.block.Rows)
 	value, isNumber := ParseNumber(of.value)
 	texts, at := c.schema.Label.Classes, len(c.features)
 	if of.column != c.schema.Label.Column {
@@ -392,7 +392,7 @@ func (k codedCells) answer(of comparison) []bool {
 		f := &c.features[at]
 		if f.of.Kind == Numeric {
 			for i := range out {
-				v := math.Float64frombits(binary.BigEndian.Uint64(k.block.Columns[at][8*i:]))
+				v := math.Float64frombits(binary.BigEndian.Uint64(cc.block.Columns[at][8*i:]))
 				out[i] = of.holdsNumber(v, value)
 			}
 			return out
@@ -411,7 +411,7 @@ func (k codedCells) answer(of comparison) []bool {
 	}
 	width := c.parts[at].width
 	for i := range out {
-		out[i] = holds[min(getCode(k.block.Columns[at][i*width:(i+1)*width]), len(texts))]
+		out[i] = holds[min(getCode(cc.block.Columns[at][i*width:(i+1)*width]), len(texts))]
 	}
 	return out
 }

@@ -36,8 +36,8 @@
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
 //  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go, kept.go (variance kept), bins.go
 //     (outputs beside the components), components.go (which components to keep), words.go.
-//  5. Questions: where.go (conditions), outside.go (their meaning in a schema), ask.go; held.go (a
-//     table's records, encoded when they are selected), coding.go (records of equal length in
-//     bytes, for a table on disk), parts.go (a file part by part).
+//  5. Questions: where.go (conditions), outside.go (their meaning in a schema), ask.go;
+//     encodedtable.go (a table's records, encoded when they are selected), coding.go (records of
+//     equal length in bytes, for a table on disk), parts.go (a file part by part).
 //  6. Also: draft.go (a first schema), known.go, hospitals.go (known sets).
 package dataset

@@ -30,18 +30,18 @@ func DefaultHospitalConfig() HospitalConfig {
 
 // Validate requires a site at least, Skew 0 to 10, and shares for Returns (below 1) and Missing.
 // Errors name the setting.
-func (c HospitalConfig) Validate() error {
+func (h HospitalConfig) Validate() error {
 	switch {
-	case c.Sites < 1:
-		return fmt.Errorf("hospitals: sites is %d; set at least 1", c.Sites)
-	case c.Records < 0:
-		return fmt.Errorf("hospitals: records is %d; set 0 or more", c.Records)
-	case !(c.Skew >= 0 && c.Skew <= 10):
-		return fmt.Errorf("hospitals: skew is %g; set 0 (equal) to 10", c.Skew)
-	case !(c.Returns >= 0 && c.Returns < 1):
-		return fmt.Errorf("hospitals: returns is %g; set a share from 0 to below 1", c.Returns)
-	case !(c.Missing >= 0 && c.Missing <= 1):
-		return fmt.Errorf("hospitals: missing is %g; set a share from 0 to 1", c.Missing)
+	case h.Sites < 1:
+		return fmt.Errorf("hospitals: sites is %d; set at least 1", h.Sites)
+	case h.Records < 0:
+		return fmt.Errorf("hospitals: records is %d; set 0 or more", h.Records)
+	case !(h.Skew >= 0 && h.Skew <= 10):
+		return fmt.Errorf("hospitals: skew is %g; set 0 (equal) to 10", h.Skew)
+	case !(h.Returns >= 0 && h.Returns < 1):
+		return fmt.Errorf("hospitals: returns is %g; set a share from 0 to below 1", h.Returns)
+	case !(h.Missing >= 0 && h.Missing <= 1):
+		return fmt.Errorf("hospitals: missing is %g; set a share from 0 to 1", h.Missing)
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kept is the share, from 0 to 1, of a column's variance over the pool's rows that linear functions
-// of the map's features explain.
-type Kept struct {
+// KeptShare is the share, from 0 to 1, of a column's variance over the pool's rows that linear
+// functions of the map's features explain.
+type KeptShare struct {
 	Column string  `json:"column"`
 	Share  float64 `json:"share"`
 }
@@ -18,14 +18,14 @@ const (
 	keptFeatures = 300
 )
 
-// Kept returns the kept share of each schema column that varies in x, N×Dim encoded rows of the
-// PUBLIC pool, smallest share first. A text's level columns count together, each by its variance.
-// Kept returns nil for an identity map and for more than keptFeatures features. From more than
-// keptRows rows it takes keptRows, evenly spaced.
+// KeptShares returns the kept share of each schema column that varies in x, N×Dim encoded rows of
+// the PUBLIC pool, smallest share first. A text's level columns count together, each by its
+// variance. Kept returns nil for an identity map and for more than keptFeatures features. From more
+// than keptRows rows it takes keptRows, evenly spaced.
 //
 // With Z the centred features and X the centred columns (rows are records), the regression of
 // column j on Z explains cⱼᵀ(ZᵀZ)⁻¹cⱼ of its sum of squares, c = ZᵀX.
-func (m Map) Kept(s Schema, x *mat.Dense) []Kept {
+func (m Map) KeptShares(s Schema, x *mat.Dense) []KeptShare {
 	n, d := x.Dims()
 	if m.Kind == IdentityMap || n == 0 || m.Dim() > keptFeatures {
 		return nil
@@ -52,13 +52,13 @@ func (m Map) Kept(s Schema, x *mat.Dense) []Kept {
 		all[name][0] += min(explained[j], v*v)
 		all[name][1] += v * v
 	}
-	var kept []Kept
+	var kept []KeptShare
 	for _, name := range slices.Compact(names) {
 		if sums := all[name]; sums[1] > 1e-12*float64(n) {
-			kept = append(kept, Kept{Column: name, Share: sums[0] / sums[1]})
+			kept = append(kept, KeptShare{Column: name, Share: sums[0] / sums[1]})
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b Kept) int {
+	slices.SortStableFunc(kept, func(a, b KeptShare) int {
 		switch {
 		case a.Share < b.Share:
 			return -1

@@ -9,7 +9,7 @@ import (
 )
 
 // keptOf returns the share of a column, -1 if it is not listed.
-func keptOf(all []Kept, column string) float64 {
+func keptOf(all []KeptShare, column string) float64 {
 	for _, k := range all {
 		if k.Column == column {
 			return k.Share
@@ -39,7 +39,7 @@ features:
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := one.Kept(s, x)
+	kept := one.KeptShares(s, x)
 	// Sample correlations of independent columns exceed 6.1/√4000 = .1 once in 10⁹ times, and the
 	// seed is fixed, so b and c keep below .01.
 	for column, want := range map[string]float64{"a": 1, "twin": 1, "b": 0, "c": 0,
@@ -55,19 +55,19 @@ features:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range whole.Kept(s, x) {
+	for _, k := range whole.KeptShares(s, x) {
 		if math.Abs(k.Share-1) > 1e-6 { // directions are rounded to single precision
 			t.Errorf("all components keep %v of %s", k.Share, k.Column)
 		}
 	}
-	if got, want := KeptWords(whole.Kept(s, x)),
+	if got, want := KeptWords(whole.KeptShares(s, x)),
 		"keeps each column's variance in the pool"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := KeptWords([]Kept{{"a", 0.031}, {"b", 0.5}, {"c", 1}}), "keeps 51 % of a column's variance in the pool on average, least of a 3 %, b 50 %"; got != want {
+	if got, want := KeptWords([]KeptShare{{"a", 0.031}, {"b", 0.5}, {"c", 1}}), "keeps 51 % of a column's variance in the pool on average, least of a 3 %, b 50 %"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if Identity(s).Kept(s, x) != nil || one.Kept(s, &mat.Dense{}) != nil {
+	if Identity(s).KeptShares(s, x) != nil || one.KeptShares(s, &mat.Dense{}) != nil {
 		t.Error("a map that keeps all, or no rows, says something")
 	}
 }

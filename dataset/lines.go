@@ -144,18 +144,18 @@ func (l *lineEnds) Read(p []byte) (int, error) {
 }
 
 // open takes the columns' names from the format, or else from the header that next returns.
-func (r *lineReader) open(f Format, next func() ([]string, Problem, error)) error {
+func (l *lineReader) open(f Format, next func() ([]string, Problem, error)) error {
 	fail := func(err error) error { return fmt.Errorf("read lines: %w", err) }
 	if err := f.Validate(); err != nil {
 		return fail(err)
 	}
-	for r.lines < f.FirstRow-1 {
-		if _, _, err := r.read(); err != nil {
+	for l.lines < f.FirstRow-1 {
+		if _, _, err := l.read(); err != nil {
 			return fail(fmt.Errorf("first_row %d: there are fewer lines: %w", f.FirstRow, err))
 		}
 	}
-	r.number = r.lines
-	if r.names = f.Columns; r.names != nil {
+	l.number = l.lines
+	if l.names = f.Columns; l.names != nil {
 		return nil
 	}
 	cells, as, err := next()
@@ -164,7 +164,7 @@ func (r *lineReader) open(f Format, next func() ([]string, Problem, error)) erro
 	} else if err == nil && as != "" {
 		err = errors.New("the header, which is the first line, is no line of cells: check its quotes and the delimiter")
 	} else if err == nil {
-		r.names, err = HeaderNames(cells)
+		l.names, err = HeaderNames(cells)
 	}
 	if err != nil {
 		return fail(err)
@@ -173,48 +173,48 @@ func (r *lineReader) open(f Format, next func() ([]string, Problem, error)) erro
 }
 
 // Columns returns the names of the header, or of the format.
-func (r *lineReader) Columns() []string { return r.names }
+func (l *lineReader) Columns() []string { return l.names }
 
 // Place returns the number of the last line, from 1.
-func (r *lineReader) Place() int { return r.number }
+func (l *lineReader) Place() int { return l.number }
 
 // Held returns how many cells the last record had in the file.
-func (r *lineReader) Held() int { return r.held }
+func (l *lineReader) Held() int { return l.held }
 
 // Skipped reports whether a line was a comment so far.
-func (r *lineReader) Skipped() bool { return r.skipped }
+func (l *lineReader) Skipped() bool { return l.skipped }
 
 // Remarks counts the rows that were repaired, and those read as empty records, by cause.
-func (r *lineReader) Remarks() []Remark {
-	odd := slices.Clone(r.odd)
-	if r.ends.lone > 0 && r.returned > 0 {
-		odd = append(odd, Remark{Problem: LoneReturn, Count: r.ends.lone, First: r.returned})
+func (l *lineReader) Remarks() []Remark {
+	odd := slices.Clone(l.odd)
+	if l.ends.lone > 0 && l.returned > 0 {
+		odd = append(odd, Remark{Problem: LoneReturn, Count: l.ends.lone, First: l.returned})
 	}
 	return odd
 }
 
 // Next returns the next line that holds a record.
-func (r *lineReader) Next() (cells []string, ok bool, err error) {
-	cells, as, err := r.next()
+func (l *lineReader) Next() (cells []string, ok bool, err error) {
+	cells, as, err := l.next()
 	if err != nil {
 		return nil, false, err
 	}
-	cells, ok = r.fit(cells, as, r.number)
+	cells, ok = l.fit(cells, as, l.number)
 	return cells, ok, nil
 }
 
 // fit makes a line's cells the cells of a record, one for each name, and counts what it repairs.
 // ok is false if the line is none.
-func (r *lineReader) fit(cells []string, as Problem, place int) ([]string, bool) {
-	n, held := len(r.names), len(cells)
-	r.held = held
-	wide := r.format.Width > 0 && held > r.format.Width
+func (l *lineReader) fit(cells []string, as Problem, place int) ([]string, bool) {
+	n, held := len(l.names), len(cells)
+	l.held = held
+	wide := l.format.Width > 0 && held > l.format.Width
 	for as == "" && !wide && len(cells) > n && cells[len(cells)-1] == "" {
 		cells = cells[:len(cells)-1]
 	}
 	switch {
 	case as == TextBehind && held == n:
-		r.odd.Add(TextAfter, place)
+		l.odd.Add(TextAfter, place)
 		return cells, true
 	case as != "":
 	case len(cells) > n:
@@ -222,15 +222,15 @@ func (r *lineReader) fit(cells []string, as Problem, place int) ([]string, bool)
 	case n > 1 && len(cells) == 1 && otherDelimiter(cells[0], n-1):
 		as = OtherDelimiter
 	case held > n:
-		r.odd.Add(EmptyCells, place)
+		l.odd.Add(EmptyCells, place)
 	case held < n:
-		r.odd.Add(ShortRow, place)
+		l.odd.Add(ShortRow, place)
 		for len(cells) < n {
 			cells = append(cells, "")
 		}
 	}
 	if as != "" {
-		r.odd.Add(as, place)
+		l.odd.Add(as, place)
 		return nil, false
 	}
 	return cells, true
@@ -245,48 +245,48 @@ func otherDelimiter(cell string, n int) bool {
 
 // next returns the next line that is neither blank nor a comment, cut into cells. as says why the
 // line is no row, if not "". The cells are valid until the next call.
-func (r *lineReader) next() (cells []string, as Problem, err error) {
+func (l *lineReader) next() (cells []string, as Problem, err error) {
 	for {
-		line, whole, err := r.read()
+		line, whole, err := l.read()
 		if err != nil {
 			return nil, "", err
 		}
-		r.number++
-		if line, ok := r.holdsRecord(line); ok {
-			cells, as := r.split(line)
-			return cells, r.why(line, as, whole), nil
+		l.number++
+		if line, ok := l.holdsRecord(line); ok {
+			cells, as := l.split(line)
+			return cells, l.why(line, as, whole), nil
 		}
 	}
 }
 
 // why names the cause for which a line that was split is no row, "" if it is one.
-func (r *lineReader) why(line string, as Problem, whole bool) Problem {
+func (l *lineReader) why(line string, as Problem, whole bool) Problem {
 	switch {
 	case !whole:
 		return LongLine
-	case as != "" && r.format.Escape == 0 && strings.Contains(line, `\"`):
+	case as != "" && l.format.Escape == 0 && strings.Contains(line, `\"`):
 		return Backslash
 	}
 	return as
 }
 
 // read returns one line without its end, or the beginning of a line longer than maxLine.
-func (r *lineReader) read() (line string, whole bool, err error) {
-	r.line, whole = r.line[:0], true
+func (l *lineReader) read() (line string, whole bool, err error) {
+	l.line, whole = l.line[:0], true
 	for {
-		part, err := r.in.ReadSlice('\n')
-		r.bytes += int64(len(part))
-		if room := maxLine - len(r.line); len(part) > room {
+		part, err := l.in.ReadSlice('\n')
+		l.bytes += int64(len(part))
+		if room := maxLine - len(l.line); len(part) > room {
 			part, whole = part[:room], false
 		}
-		r.line = append(r.line, part...)
+		l.line = append(l.line, part...)
 		switch {
 		// the last line may have no newline
-		case err == nil, errors.Is(err, io.EOF) && len(r.line) > 0:
-			if r.lines++; r.returned == 0 && r.ends.lone > 0 && r.bytes > r.ends.first {
-				r.returned = r.lines
+		case err == nil, errors.Is(err, io.EOF) && len(l.line) > 0:
+			if l.lines++; l.returned == 0 && l.ends.lone > 0 && l.bytes > l.ends.first {
+				l.returned = l.lines
 			}
-			return strings.TrimSuffix(strings.TrimSuffix(string(r.line), "\n"), "\r"), whole, nil
+			return strings.TrimSuffix(strings.TrimSuffix(string(l.line), "\n"), "\r"), whole, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return "", false, err
 		}
@@ -295,12 +295,12 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 
 // holdsRecord returns a line without its byte order mark; ok is false for a blank line or a
 // comment.
-func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
+func (l *lineReader) holdsRecord(line string) (text string, ok bool) {
 	// on every line, because the result must not depend on the line's place
 	line = strings.TrimPrefix(line, byteOrderMark)
-	comment := r.format.Comment
+	comment := l.format.Comment
 	if comment != "" && strings.HasPrefix(line, comment) {
-		r.skipped = true
+		l.skipped = true
 		return line, false
 	}
 	return line, strings.TrimSpace(line) != ""
@@ -309,84 +309,84 @@ func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
 // split cuts a line into cells. If the last cell's quote does not end, as is OpenQuote, and the
 // cells are those before and this one. If text follows a closing quote, as is TextBehind, and the
 // text belongs to the cell.
-func (r *lineReader) split(line string) (cells []string, as Problem) {
+func (l *lineReader) split(line string) (cells []string, as Problem) {
 	var odd Problem
-	r.cells = r.cells[:0]
+	l.cells = l.cells[:0]
 	for more := true; more; {
 		var cell string
 		start := line
-		if !r.spaced && line != "" && (line[0] <= ' ' || line[0] >= utf8.RuneSelf) {
+		if !l.spaced && line != "" && (line[0] <= ' ' || line[0] >= utf8.RuneSelf) {
 			start = strings.TrimLeftFunc(line, unicode.IsSpace)
 		}
 		if quoted, ok := strings.CutPrefix(start, `"`); ok {
-			end := r.closingQuote(quoted)
+			end := l.closingQuote(quoted)
 			if end < 0 {
 				if odd != "" {
 					return nil, odd
 				}
-				return append(r.cells, quoted), OpenQuote
+				return append(l.cells, quoted), OpenQuote
 			}
 			var behind string
-			behind, line, more = r.cut(quoted[end+1:])
+			behind, line, more = l.cut(quoted[end+1:])
 			if strings.TrimSpace(behind) != "" {
 				odd = TextBehind
 			}
 			cell = strings.ReplaceAll(quoted[:end], `""`, `"`) + behind
-			if r.format.Escape != 0 {
-				cell = r.unescaped(cell)
+			if l.format.Escape != 0 {
+				cell = l.unescaped(cell)
 			}
-		} else if r.format.Escape != 0 {
-			cell, line, more = r.cutUnescaped(line)
+		} else if l.format.Escape != 0 {
+			cell, line, more = l.cutUnescaped(line)
 		} else {
-			cell, line, more = r.cut(line)
+			cell, line, more = l.cut(line)
 		}
-		if len(r.cells) == maxCells {
+		if len(l.cells) == maxCells {
 			return nil, LongRow
 		}
-		r.cells = append(r.cells, strings.TrimSpace(cell))
+		l.cells = append(l.cells, strings.TrimSpace(cell))
 	}
-	return r.cells, odd
+	return l.cells, odd
 }
 
 // cut returns what stands before and after the first delimiter, as strings.Cut does.
-func (r *lineReader) cut(line string) (cell, rest string, more bool) {
-	i := strings.IndexByte(line, r.delimiter[0])
-	if len(r.delimiter) > 1 {
-		i = strings.Index(line, r.delimiter)
+func (l *lineReader) cut(line string) (cell, rest string, more bool) {
+	i := strings.IndexByte(line, l.delimiter[0])
+	if len(l.delimiter) > 1 {
+		i = strings.Index(line, l.delimiter)
 	}
 	if i < 0 {
 		return line, "", false
 	}
-	return line[:i], line[i+len(r.delimiter):], true
+	return line[:i], line[i+len(l.delimiter):], true
 }
 
 // cutUnescaped cuts at the first delimiter that no escape stands before.
-func (r *lineReader) cutUnescaped(line string) (cell, rest string, more bool) {
+func (l *lineReader) cutUnescaped(line string) (cell, rest string, more bool) {
 	end := 0
-	for end < len(line) && !strings.HasPrefix(line[end:], r.delimiter) {
-		if end++; line[end-1] == r.format.Escape {
+	for end < len(line) && !strings.HasPrefix(line[end:], l.delimiter) {
+		if end++; line[end-1] == l.format.Escape {
 			end++
 		}
 	}
 	end = min(end, len(line))
-	rest, more = strings.CutPrefix(line[end:], r.delimiter)
-	return r.unescaped(line[:end]), rest, more
+	rest, more = strings.CutPrefix(line[end:], l.delimiter)
+	return l.unescaped(line[:end]), rest, more
 }
 
 // unescaped removes the escape before a quote, a delimiter and another escape.
-func (r *lineReader) unescaped(cell string) string {
-	escape := string(r.format.Escape)
+func (l *lineReader) unescaped(cell string) string {
+	escape := string(l.format.Escape)
 	if !strings.Contains(cell, escape) {
 		return cell
 	}
-	return strings.NewReplacer(escape+`"`, `"`, escape+escape, escape, escape+r.delimiter,
-		r.delimiter).Replace(cell)
+	return strings.NewReplacer(escape+`"`, `"`, escape+escape, escape, escape+l.delimiter,
+		l.delimiter).Replace(cell)
 }
 
 // closingQuote returns the index of the quote that ends a quoted cell, or -1. Doubled quotes do not
 // end it, nor does one after an escape.
-func (r *lineReader) closingQuote(quoted string) int {
-	escape := r.format.Escape
+func (l *lineReader) closingQuote(quoted string) int {
+	escape := l.format.Escape
 	for i := 0; i < len(quoted); i++ {
 		switch {
 		case escape != 0 && quoted[i] == escape:

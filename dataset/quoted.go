@@ -70,69 +70,69 @@ type lineAhead struct {
 type total struct{ bytes, cells int }
 
 // Place returns the number of the last record's first line, from 1.
-func (r *quotedReader) Place() int { return r.place }
+func (q *quotedReader) Place() int { return q.place }
 
-func (r *quotedReader) Next() (cells []string, ok bool, err error) {
-	cells, as, err := r.next()
+func (q *quotedReader) Next() (cells []string, ok bool, err error) {
+	cells, as, err := q.next()
 	if err != nil {
 		return nil, false, err
 	}
-	cells, ok = r.fit(cells, as, r.place)
+	cells, ok = q.fit(cells, as, q.place)
 	return cells, ok, nil
 }
 
-func (r *quotedReader) next() (cells []string, as Problem, err error) {
+func (q *quotedReader) next() (cells []string, as Problem, err error) {
 	for {
-		line, whole, err := r.take()
+		line, whole, err := q.take()
 		if err != nil {
 			return nil, "", err
 		}
-		first, ok := r.holdsRecord(line)
+		first, ok := q.holdsRecord(line)
 		if !ok {
 			continue
 		}
-		r.place = r.number
-		cells, as := r.split(first)
-		as = r.why(first, as, whole)
+		q.place = q.number
+		cells, as := q.split(first)
+		as = q.why(first, as, whole)
 		if cells == nil || as != OpenQuote && as != Backslash {
 			return cells, as, nil
 		}
-		later, err := r.upToQuote()
-		if err != nil || later == nil || r.tookRows(later) {
+		later, err := q.upToQuote()
+		if err != nil || later == nil || q.tookRows(later) {
 			return nil, as, err
 		}
-		count := len(cells) + later[len(later)-1].upTo.cells - r.taken.cells
-		if r.names != nil && count != len(r.names) && slices.ContainsFunc(later, r.mayBegin) {
+		count := len(cells) + later[len(later)-1].upTo.cells - q.taken.cells
+		if q.names != nil && count != len(q.names) && slices.ContainsFunc(later, q.mayBegin) {
 			return nil, as, nil
 		}
 		text := []string{first}
 		for _, line := range later {
 			text = append(text, line.text)
 		}
-		cells, as = r.split(strings.Join(text, "\n"))
-		r.drop(len(later))
+		cells, as = q.split(strings.Join(text, "\n"))
+		q.drop(len(later))
 		return cells, as, nil
 	}
 }
 
-func (r *quotedReader) take() (line string, whole bool, err error) {
-	if len(r.ahead) > 0 {
-		first := &r.ahead[0]
+func (q *quotedReader) take() (line string, whole bool, err error) {
+	if len(q.ahead) > 0 {
+		first := &q.ahead[0]
 		line, whole = first.text, first.whole
-		r.drop(1)
+		q.drop(1)
 		return line, whole, nil
 	}
-	if line, whole, err = r.read(); err == nil {
-		r.number++
+	if line, whole, err = q.read(); err == nil {
+		q.number++
 	}
 	return line, whole, err
 }
 
 // drop removes the first lines from ahead.
-func (r *quotedReader) drop(n int) {
-	r.taken = r.ahead[n-1].upTo
-	r.ahead, r.closed = r.ahead[n:], max(0, r.closed-n)
-	r.number += n
+func (q *quotedReader) drop(n int) {
+	q.taken = q.ahead[n-1].upTo
+	q.ahead, q.closed = q.ahead[n:], max(0, q.closed-n)
+	q.number += n
 }
 
 // upToQuote returns the lines after a line with an open quote, up to the line that ends the record;
@@ -140,51 +140,51 @@ func (r *quotedReader) drop(n int) {
 //
 // The line that ends a quoted cell is the same for every line before it that opens one. So each
 // line is looked at once, however many quotes are open, and the work is linear in the file.
-func (r *quotedReader) upToQuote() (later []lineAhead, err error) {
-	for r.closed == 0 {
-		n := len(r.ahead)
-		if n == maxQuotedLines || n > 0 && r.ahead[n-1].upTo.bytes-r.taken.bytes > maxQuoted {
+func (q *quotedReader) upToQuote() (later []lineAhead, err error) {
+	for q.closed == 0 {
+		n := len(q.ahead)
+		if n == maxQuotedLines || n > 0 && q.ahead[n-1].upTo.bytes-q.taken.bytes > maxQuoted {
 			return nil, nil
 		}
 		var line lineAhead
-		line.text, line.whole, err = r.read()
+		line.text, line.whole, err = q.read()
 		if errors.Is(err, io.EOF) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		cells, as := r.split(`"` + line.text)
+		cells, as := q.split(`"` + line.text)
 		if line.as = as; !line.whole {
 			line.as = LongLine
 		}
-		r.within.bytes += len(line.text) + 1
-		r.within.cells += max(len(cells), 1) - 1
-		line.upTo = r.within
-		if r.ahead = append(r.ahead, line); line.as != OpenQuote {
-			r.closed = len(r.ahead)
+		q.within.bytes += len(line.text) + 1
+		q.within.cells += max(len(cells), 1) - 1
+		line.upTo = q.within
+		if q.ahead = append(q.ahead, line); line.as != OpenQuote {
+			q.closed = len(q.ahead)
 		}
 	}
-	end := r.ahead[r.closed-1]
-	if end.as != "" || end.upTo.bytes-r.taken.bytes > maxQuoted || r.closed == maxQuotedLines {
+	end := q.ahead[q.closed-1]
+	if end.as != "" || end.upTo.bytes-q.taken.bytes > maxQuoted || q.closed == maxQuotedLines {
 		return nil, nil
 	}
-	return r.ahead[:r.closed], nil
+	return q.ahead[:q.closed], nil
 }
 
 // tookRows reports whether the lines up to a quote's end are records swallowed by a wrong quote.
-func (r *quotedReader) tookRows(later []lineAhead) bool {
+func (q *quotedReader) tookRows(later []lineAhead) bool {
 	between := later[:len(later)-1]
-	return len(r.names) > 1 && len(between) >= manyRows && !slices.ContainsFunc(between,
+	return len(q.names) > 1 && len(between) >= manyRows && !slices.ContainsFunc(between,
 		func(line lineAhead) bool {
-			cells, as := r.split(line.text)
-			return as != "" || len(cells) != len(r.names)
+			cells, as := q.split(line.text)
+			return as != "" || len(cells) != len(q.names)
 		})
 }
 
 // mayBegin reports whether a line alone is a row of the table, or the beginning of a row.
-func (r *quotedReader) mayBegin(line lineAhead) bool {
-	text, ok := r.holdsRecord(line.text)
-	cells, as := r.split(text)
-	return ok && (as == OpenQuote || as == "" && len(cells) == len(r.names))
+func (q *quotedReader) mayBegin(line lineAhead) bool {
+	text, ok := q.holdsRecord(line.text)
+	cells, as := q.split(text)
+	return ok && (as == OpenQuote || as == "" && len(cells) == len(q.names))
 }

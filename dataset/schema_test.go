@@ -217,7 +217,7 @@ func TestWithinSaysValues(t *testing.T) {
 		`column "age": max is 105 in the study, here 120; missing is true in the study, here false`,
 		`column "sex": levels is [f m] in the study, here [F M]`,
 	}
-	if got := plan.Within(own); !slices.Equal(got, want) {
+	if got := plan.Differences(own); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

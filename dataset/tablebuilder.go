@@ -40,28 +40,28 @@ func newTableBuilder(names []string) (*tableBuilder, error) {
 }
 
 // add appends a row. It copies the cells, so the caller may reuse slice and strings.
-func (b *tableBuilder) add(cells []string) {
+func (t *tableBuilder) add(cells []string) {
 	for i, cell := range cells {
-		c := &b.columns[i]
+		c := &t.columns[i]
 		// Neighbouring rows are often alike, and comparing is cheaper than hashing.
-		if b.rows > 0 && c.values[b.last[i]] == cell {
-			c.codes.append(b.last[i])
+		if t.rows > 0 && c.values[t.last[i]] == cell {
+			c.codes.append(t.last[i])
 			continue
 		}
-		code, known := b.codeOf[i][cell]
+		code, known := t.codeOf[i][cell]
 		if !known {
 			code = uint32(len(c.values))
 			kept := strings.Clone(cell)
 			c.values = append(c.values, kept)
-			b.codeOf[i][kept] = code
+			t.codeOf[i][kept] = code
 		}
-		b.last[i] = code
+		t.last[i] = code
 		c.codes.append(code)
 	}
-	b.rows++
+	t.rows++
 }
 
-func (b *tableBuilder) table() *Table { return newTable(b.rows, b.columns) }
+func (t *tableBuilder) table() *Table { return newTable(t.rows, t.columns) }
 
 func listNames(names []string) string {
 	const most = 12

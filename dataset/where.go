@@ -242,57 +242,57 @@ func scanCondition(text string) ([]token, error) {
 
 type conditionParser struct{ tokens []token }
 
-func (p *conditionParser) take(text string, kind tokenKind) bool {
-	if len(p.tokens) > 0 && p.tokens[0].kind == kind && p.tokens[0].text == text {
-		p.tokens = p.tokens[1:]
+func (c *conditionParser) take(text string, kind tokenKind) bool {
+	if len(c.tokens) > 0 && c.tokens[0].kind == kind && c.tokens[0].text == text {
+		c.tokens = c.tokens[1:]
 		return true
 	}
 	return false
 }
 
-func (p *conditionParser) any(depth int) (clause, error) {
-	left, err := p.all(depth)
-	for err == nil && p.take("or", wordToken) {
+func (c *conditionParser) any(depth int) (clause, error) {
+	left, err := c.all(depth)
+	for err == nil && c.take("or", wordToken) {
 		var right clause
-		right, err = p.all(depth)
+		right, err = c.all(depth)
 		left = junction{false, left, right}
 	}
 	return left, err
 }
 
-func (p *conditionParser) all(depth int) (clause, error) {
-	left, err := p.factor(depth)
-	for err == nil && p.take("and", wordToken) {
+func (c *conditionParser) all(depth int) (clause, error) {
+	left, err := c.factor(depth)
+	for err == nil && c.take("and", wordToken) {
 		var right clause
-		right, err = p.factor(depth)
+		right, err = c.factor(depth)
 		left = junction{true, left, right}
 	}
 	return left, err
 }
 
-func (p *conditionParser) factor(depth int) (clause, error) {
+func (c *conditionParser) factor(depth int) (clause, error) {
 	if depth > maxConditionDepth {
 		return nil, fmt.Errorf("it is nested more than %d deep", maxConditionDepth)
 	}
-	if p.take("not", wordToken) {
-		of, err := p.factor(depth + 1)
+	if c.take("not", wordToken) {
+		of, err := c.factor(depth + 1)
 		return negation{of}, err
 	}
-	if p.take("(", signToken) {
-		inner, err := p.any(depth + 1)
-		if err == nil && !p.take(")", signToken) {
+	if c.take("(", signToken) {
+		inner, err := c.any(depth + 1)
+		if err == nil && !c.take(")", signToken) {
 			err = errors.New("a parenthesis is not closed")
 		}
 		return inner, err
 	}
-	if len(p.tokens) < 3 {
+	if len(c.tokens) < 3 {
 		return nil, errors.New("a comparison needs a column, a sign and a value")
 	}
-	column, op, value := p.tokens[0], p.tokens[1], p.tokens[2]
+	column, op, value := c.tokens[0], c.tokens[1], c.tokens[2]
 	if column.kind == signToken || value.kind == signToken || op.kind != signToken ||
 		op.text == "(" || op.text == ")" {
 		return nil, fmt.Errorf("%q %q %q is no comparison of a column with a value", column.text, op.text, value.text)
 	}
-	p.tokens = p.tokens[3:]
+	c.tokens = c.tokens[3:]
 	return comparison{column.text, op.text, value.text}, nil
 }

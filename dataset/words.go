@@ -57,8 +57,8 @@ func (s Schema) FilledWords(named func(column string) bool) string {
 	return strings.Join(words, ", ")
 }
 
-// Lacking tells the columns of which cells are missing, or count as missing.
-func Lacking(remarks []Remark) func(column string) bool {
+// MissingColumns tells the columns of which cells are missing, or count as missing.
+func MissingColumns(remarks []Remark) func(column string) bool {
 	return func(column string) bool {
 		return slices.ContainsFunc(remarks, func(r Remark) bool {
 			return r.Column == column && (r.Problem == Missing || r.Problem == NotANumber)
@@ -71,7 +71,7 @@ const leastKept = 5
 const wholeShare = 0.995
 
 // KeptWords describes the columns that keep the smallest shares of variance; "" without columns.
-func KeptWords(kept []Kept) string {
+func KeptWords(kept []KeptShare) string {
 	if len(kept) == 0 {
 		return ""
 	}

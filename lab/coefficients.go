@@ -191,8 +191,8 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 	rng := l.rng("coefficients " + c.key())
 	n := c.sites * c.records
 	d, err := simulate.Split{
-		Schema: p.schema, Pool: p.Select(drawn(coefficientPool, p.Len(), rng)).Held(), Train: p.Select(drawn(n, p.Len(), rng)).Held(),
-		Test: p.Select([]int{0, 1}).Held(), Parties: c.sites, Seed: rng.Uint64(),
+		Schema: p.schema, Pool: p.Select(drawn(coefficientPool, p.Len(), rng)).Encoded(), Train: p.Select(drawn(n, p.Len(), rng)).Encoded(),
+		Test: p.Select([]int{0, 1}).Encoded(), Parties: c.sites, Seed: rng.Uint64(),
 	}.Deal(0)
 	if err != nil {
 		return err
@@ -313,7 +313,7 @@ func shownCoefficients(r *results) (out []coefficientRow, all int) {
 		all++
 		c := aggregation.Contrast{Value: number("value"), SD: number("sd"), Again: number("again"),
 			Seen: row["seen"] == "true"}
-		if fitted.Untold(c, number("kept"), int(number("rows"))) == "" {
+		if fitted.ReasonWithoutInterval(c, number("kept"), int(number("rows"))) == "" {
 			out = append(out, coefficientRow{c, number("map"), number("columns")})
 		}
 	}

@@ -176,8 +176,8 @@ func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
 	private := p.parties * p.records
 	pool, rest := rows[:aside], rows[aside:have]
 	return simulate.Split{
-		Schema: data.Schema, Pool: data.Train.Select(pool).Held(), Train: data.Train.Select(rest[:private]).Held(),
-		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]).Held(), Parties: p.parties, Seed: seed,
+		Schema: data.Schema, Pool: data.Train.Select(pool).Encoded(), Train: data.Train.Select(rest[:private]).Encoded(),
+		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]).Encoded(), Parties: p.parties, Seed: seed,
 	}.Deal(0)
 }
 
@@ -342,7 +342,7 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 			}{{"released", f.Released}, {"pooled", f.Pooled}, {"alone", f.Alone}} {
 				for _, r := range []struct {
 					name string
-					stated.Drawn
+					stated.DrawSummary
 				}{{"", line.Accuracy}, {"_auc", line.AUC}} {
 					row = append(row, "f_"+line.name+r.name, r.Mean, "f_"+line.name+r.name+"_low",
 						r.Low, "f_"+line.name+r.name+"_high", r.High)

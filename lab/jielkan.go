@@ -200,7 +200,7 @@ func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod
 	}
 	return simulate.Reweigh{
 		Schema: schema, Proposal: p,
-		Records: records.Held(), Group: group, Share: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed, Lean: true,
+		Records: records.Encoded(), Group: group, Share: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed, Lean: true,
 	}.Run(ctx)
 }
 

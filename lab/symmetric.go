@@ -194,7 +194,7 @@ func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon flo
 	if err != nil {
 		return nil, learners.Channel{}, err
 	}
-	r, err := study.Settle(ctx, privacy.Simulation(seed), study.Hash{},
+	r, err := study.ReleaseRequests(ctx, privacy.Simulation(seed), study.Hash{},
 		[]study.Request{{Output: "labels", Sensitive: s, Mechanism: response}})
 	if err != nil {
 		return nil, learners.Channel{}, err

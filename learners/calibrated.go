@@ -2,8 +2,8 @@ package learners
 
 import "gonum.org/v1/gonum/mat"
 
-// Calibrated measures how far a classifier's outputs are from probabilities of the labels.
-type Calibrated struct {
+// ProbabilityFit measures how far a classifier's outputs are from probabilities of the labels.
+type ProbabilityFit struct {
 	// Brier is the mean squared distance (Brier 1950): (p−y)² for two classes, Σₖ(pₖ−yₖ)² for more.
 	Brier float64 `json:"brier"`
 	// Slope is the slope of the labels' log odds over the scores: 1 if calibrated, below 1 if the
@@ -13,7 +13,7 @@ type Calibrated struct {
 
 // CalibratedOf compares the labels of rows x with a linear model's probabilities. The model's
 // scores count as log odds. Rows without a label are ignored.
-func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
+func CalibratedOf(l Linear, x *mat.Dense, y []int) ProbabilityFit {
 	keep := make([]int, 0, len(y))
 	for i, k := range y {
 		if k >= 0 {
@@ -21,7 +21,7 @@ func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
 		}
 	}
 	if len(keep) == 0 {
-		return Calibrated{}
+		return ProbabilityFit{}
 	}
 	at := x
 	if _, d := x.Dims(); len(keep) < len(y) {
@@ -32,7 +32,7 @@ func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
 	}
 	s, p := l.Scores(at), l.Probabilities(at)
 	c, n := Columns(l.Classes), float64(len(keep))
-	out, share, along := Calibrated{}, make([]float64, c), 0.0
+	out, share, along := ProbabilityFit{}, make([]float64, c), 0.0
 	for i, from := range keep {
 		for k, q := range p.RawRowView(i) {
 			if k == y[from] {

@@ -35,48 +35,48 @@ type HingeRisk struct {
 }
 
 // Dim returns d·Columns(Classes), the length of W in row-major order.
-func (r *HingeRisk) Dim() int {
-	_, d := r.X.Dims()
-	return d * Columns(r.Classes)
+func (h *HingeRisk) Dim() int {
+	_, d := h.X.Dims()
+	return d * Columns(h.Classes)
 }
 
 // Evaluate implements Objective. It allocates on its first call only. Wrong shapes panic.
-func (r *HingeRisk) Evaluate(w, grad []float64) float64 {
-	r.prepare()
+func (h *HingeRisk) Evaluate(w, grad []float64) float64 {
+	h.prepare()
 	value := 0.0
 	for j, v := range w {
-		grad[j] = r.Ridge * v
-		value += r.Ridge / 2 * v * v
+		grad[j] = h.Ridge * v
+		value += h.Ridge / 2 * v * v
 	}
-	return value + r.rows.run(r, w, grad)
+	return value + h.rows.run(h, w, grad)
 }
 
 // Precondition implements Preconditioned with P = XᵀVX/Σv + Ridge·I, V the diagonal matrix of v.
-func (r *HingeRisk) Precondition(g []float64) {
-	r.prepare()
-	r.rows.precondition(g, 1, r.Ridge)
+func (h *HingeRisk) Precondition(g []float64) {
+	h.prepare()
+	h.rows.precondition(g, 1, h.Ridge)
 }
 
-func (r *HingeRisk) prepare() {
-	n, _ := r.X.Dims()
-	if tn, tk := r.Targets.Dims(); r.Classes < 2 || tn != n || tk != r.Classes {
+func (h *HingeRisk) prepare() {
+	n, _ := h.X.Dims()
+	if tn, tk := h.Targets.Dims(); h.Classes < 2 || tn != n || tk != h.Classes {
 		panic(fmt.Sprintf("learners: hinge risk of %d rows and %d classes needs targets of %d×%d, not %d×%d",
-			n, r.Classes, n, r.Classes, tn, tk))
+			n, h.Classes, n, h.Classes, tn, tk))
 	}
-	if !r.rows.of(r.X, r.RowWeight, Columns(r.Classes)) {
-		r.rows = newSweep(r.X, r.RowWeight, Columns(r.Classes))
+	if !h.rows.of(h.X, h.RowWeight, Columns(h.Classes)) {
+		h.rows = newSweep(h.X, h.RowWeight, Columns(h.Classes))
 	}
 }
 
-func (r *HingeRisk) row(i int, scores []float64) float64 {
-	v, width := 1.0, r.Smoothing
-	if r.RowWeight != nil {
-		v = r.RowWeight[i]
+func (h *HingeRisk) row(i int, scores []float64) float64 {
+	v, width := 1.0, h.Smoothing
+	if h.RowWeight != nil {
+		v = h.RowWeight[i]
 	}
 	if width == 0 {
 		width = DefaultSmoothing
 	}
-	target := r.Targets.RawRowView(i)[r.Classes-len(scores):]
+	target := h.Targets.RawRowView(i)[h.Classes-len(scores):]
 	value := 0.0
 	for k, z := range scores {
 		t := target[k]

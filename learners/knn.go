@@ -25,15 +25,15 @@ func (KNN) Name() string { return "knn" }
 func (KNN) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is not used.
-func (l KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
+func (k KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	_ *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
 	if majority != nil || err != nil {
 		return majority, err
 	}
 	m := newNeighbours(s)
-	m.k = min(l.Neighbours, len(s.y))
-	if l.Neighbours <= 0 {
+	m.k = min(k.Neighbours, len(s.y))
+	if k.Neighbours <= 0 {
 		m.k = m.tune(ctx)
 	}
 	if err := ctx.Err(); err != nil {

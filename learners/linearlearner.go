@@ -26,9 +26,9 @@ type ridgeRisk interface {
 	setRidge(float64)
 }
 
-func (r *SoftmaxRisk) setRidge(ridge float64) { r.Ridge = ridge }
+func (s *SoftmaxRisk) setRidge(ridge float64) { s.Ridge = ridge }
 
-func (r *HingeRisk) setRidge(ridge float64) { r.Ridge = ridge }
+func (h *HingeRisk) setRidge(ridge float64) { h.Ridge = ridge }
 
 // Softmax returns the multinomial logistic regression learner, "softmax".
 func Softmax() LinearLearner {

@@ -52,34 +52,34 @@ func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost
 }
 
 // Dim returns d·Columns(Classes), the length of W in row-major order.
-func (r *MarginRisk) Dim() int {
-	_, d := r.x.Dims()
-	return d * len(r.costs)
+func (m *MarginRisk) Dim() int {
+	_, d := m.x.Dims()
+	return d * len(m.costs)
 }
 
 // Evaluate implements Objective without allocating.
-func (r *MarginRisk) Evaluate(w, grad []float64) float64 {
-	return ridged(r.Ridge, w, grad) + r.rows.run(r, w, grad)
+func (m *MarginRisk) Evaluate(w, grad []float64) float64 {
+	return ridged(m.Ridge, w, grad) + m.rows.run(m, w, grad)
 }
 
 // Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, scale = Loss.Scale.
-func (r *MarginRisk) Precondition(g []float64) { r.rows.precondition(g, r.curve, r.Ridge) }
+func (m *MarginRisk) Precondition(g []float64) { m.rows.precondition(g, m.curve, m.Ridge) }
 
 // SetRidge changes Ridge through an interface, so that one search over ridges serves all risks.
-func (r *MarginRisk) SetRidge(ridge float64) { r.Ridge = ridge }
+func (m *MarginRisk) SetRidge(ridge float64) { m.Ridge = ridge }
 
-func (r *MarginRisk) row(i int, scores []float64) float64 {
+func (m *MarginRisk) row(i int, scores []float64) float64 {
 	value := 0.0
 	for k, z := range scores {
-		c := r.costs[k].of(r.y[i] == r.first+k)
+		c := m.costs[k].of(m.y[i] == m.first+k)
 		slope := 0.0
 		if c.Yes != 0 {
-			value += c.Yes * r.loss.yes(z)
-			slope += c.Yes * r.loss.yesSlope(z)
+			value += c.Yes * m.loss.yes(z)
+			slope += c.Yes * m.loss.yesSlope(z)
 		}
 		if c.No != 0 {
-			value += c.No * r.loss.no(z)
-			slope += c.No * r.loss.noSlope(z)
+			value += c.No * m.loss.no(z)
+			slope += c.No * m.loss.noSlope(z)
 		}
 		scores[k] = slope
 	}

@@ -28,26 +28,26 @@ func (NaiveBayes) Name() string { return "naive-bayes" }
 func (NaiveBayes) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not used.
-func (b NaiveBayes) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
+func (nb NaiveBayes) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	_ *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
 	if majority != nil || err != nil {
 		return majority, err
 	}
-	m := &Bayes{bins: newBins(s.x, min(b.Bins, maxBins)), prior: make([]float64, classes)}
+	m := &Bayes{bins: newBins(s.x, min(nb.Bins, maxBins)), prior: make([]float64, classes)}
 	n := float64(len(s.y))
 	for k, count := range s.counts {
 		// Laplace's rule of succession: a class without rows stays possible.
 		m.prior[k] = math.Log((float64(count) + 1) / (n + float64(classes)))
 	}
 	for j, codes := range m.bins.codes(s.x) {
-		m.columns = append(m.columns, b.column(codes, len(m.bins.cuts[j])+1, s))
+		m.columns = append(m.columns, nb.column(codes, len(m.bins.cuts[j])+1, s))
 	}
 	return m, ctx.Err()
 }
 
 // column returns log P(bin | class) at [bin*classes+class].
-func (b NaiveBayes) column(codes []uint8, bins int, s sample) []float64 {
+func (nb NaiveBayes) column(codes []uint8, bins int, s sample) []float64 {
 	table := make([]float64, bins*s.classes)
 	pooled := make([]float64, bins)
 	for i, k := range s.y {
@@ -56,7 +56,7 @@ func (b NaiveBayes) column(codes []uint8, bins int, s sample) []float64 {
 	}
 	for at, count := range table {
 		bin, k := at/s.classes, at%s.classes
-		table[at] = math.Log((count + b.Prior*pooled[bin]) / (float64(s.counts[k]) + b.Prior))
+		table[at] = math.Log((count + nb.Prior*pooled[bin]) / (float64(s.counts[k]) + nb.Prior))
 	}
 	return table
 }

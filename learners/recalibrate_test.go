@@ -154,7 +154,7 @@ func TestCalibratedOf(t *testing.T) {
 		}
 	}
 	if got := CalibratedOf(NewLinear([]float64{1}, 2), mat.NewDense(1, 1, []float64{1}),
-		[]int{-1}); got != (Calibrated{}) {
+		[]int{-1}); got != (ProbabilityFit{}) {
 		t.Errorf("no label: %+v", got)
 	}
 }

@@ -33,44 +33,44 @@ type SoftmaxRisk struct {
 }
 
 // Dim returns d·Columns(Classes), the length of W in row-major order.
-func (r *SoftmaxRisk) Dim() int {
-	_, d := r.X.Dims()
-	return d * Columns(r.Classes)
+func (s *SoftmaxRisk) Dim() int {
+	_, d := s.X.Dims()
+	return d * Columns(s.Classes)
 }
 
 // Evaluate implements Objective. It allocates on its first call only. Wrong shapes panic.
-func (r *SoftmaxRisk) Evaluate(w, grad []float64) float64 {
-	r.prepare()
-	mu := r.Mu.RawMatrix()
-	value := linearAndRidge(mu, r.Ridge, w, grad)
-	return value + r.rows.run(r, w, grad)
+func (s *SoftmaxRisk) Evaluate(w, grad []float64) float64 {
+	s.prepare()
+	mu := s.Mu.RawMatrix()
+	value := linearAndRidge(mu, s.Ridge, w, grad)
+	return value + s.rows.run(s, w, grad)
 }
 
 // Precondition implements Preconditioned with P = κ·XᵀVX/Σv + Ridge·I for each class, V the
 // diagonal matrix of v. κ = (1/K)(1−1/K) is the curvature at equal scores (at most Böhning's bound,
 // Ann. Inst. Statist. Math. 44, 1992).
-func (r *SoftmaxRisk) Precondition(g []float64) {
-	r.prepare()
-	k := float64(r.Classes)
-	r.rows.precondition(g, (1-1/k)/k, r.Ridge)
+func (s *SoftmaxRisk) Precondition(g []float64) {
+	s.prepare()
+	k := float64(s.Classes)
+	s.rows.precondition(g, (1-1/k)/k, s.Ridge)
 }
 
-func (r *SoftmaxRisk) prepare() {
-	c := Columns(r.Classes)
-	_, d := r.X.Dims()
-	if md, mc := r.Mu.Dims(); r.Classes < 2 || md != d || mc != c {
+func (s *SoftmaxRisk) prepare() {
+	c := Columns(s.Classes)
+	_, d := s.X.Dims()
+	if md, mc := s.Mu.Dims(); s.Classes < 2 || md != d || mc != c {
 		panic(fmt.Sprintf("learners: softmax risk of %d classes and %d features needs Mu of %d×%d, not %d×%d",
-			r.Classes, d, d, c, md, mc))
+			s.Classes, d, d, c, md, mc))
 	}
-	if !r.rows.of(r.X, r.RowWeight, c) {
-		r.rows = newSweep(r.X, r.RowWeight, c)
+	if !s.rows.of(s.X, s.RowWeight, c) {
+		s.rows = newSweep(s.X, s.RowWeight, c)
 	}
 }
 
-func (r *SoftmaxRisk) row(i int, scores []float64) float64 {
+func (s *SoftmaxRisk) row(i int, scores []float64) float64 {
 	v := 1.0
-	if r.RowWeight != nil {
-		v = r.RowWeight[i]
+	if s.RowWeight != nil {
+		v = s.RowWeight[i]
 	}
 	if len(scores) == 1 {
 		z := scores[0]

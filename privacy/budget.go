@@ -16,12 +16,12 @@ type Budget struct {
 const maxEpsilon = 64
 
 // Validate requires 0 < Epsilon ≤ 64 and 0 ≤ Delta < 1; NaN fails. Delta 0 asks for pure ε.
-func (g Budget) Validate() error {
-	if !(g.Epsilon > 0) || g.Epsilon > maxEpsilon {
-		return fmt.Errorf("check budget: epsilon is %v, give a number above 0 and at most %d", g.Epsilon, maxEpsilon)
+func (b Budget) Validate() error {
+	if !(b.Epsilon > 0) || b.Epsilon > maxEpsilon {
+		return fmt.Errorf("check budget: epsilon is %v, give a number above 0 and at most %d", b.Epsilon, maxEpsilon)
 	}
-	if !(g.Delta >= 0) || g.Delta >= 1 || math.IsNaN(g.Delta) {
-		return fmt.Errorf("check budget: delta is %v, give a number from 0 (pure epsilon) to below 1", g.Delta)
+	if !(b.Delta >= 0) || b.Delta >= 1 || math.IsNaN(b.Delta) {
+		return fmt.Errorf("check budget: delta is %v, give a number from 0 (pure epsilon) to below 1", b.Delta)
 	}
 	return nil
 }

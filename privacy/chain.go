@@ -104,10 +104,10 @@ func (c *Chain) Follow(l Line) error {
 // Head identifies the last entry that Follow accepted; the zero Head before the first.
 func (c *Chain) Head() Head { return c.last.Head() }
 
-// Recall checks that the chain contains the entry that h remembers, by number and hash or, if h has
-// no hash, by number. lost = true, without an error, means that a reconciliation names the entry or
-// jumped over its number. Unpaid says whether the reconciliation paid for it.
-func (c *Chain) Recall(h Head) (lost bool, err error) {
+// CheckHead checks that the chain contains the entry that h remembers, by number and hash or, if h
+// has no hash, by number. lost = true, without an error, means that a reconciliation names the
+// entry or jumped over its number. Unpaid says whether the reconciliation paid for it.
+func (c *Chain) CheckHead(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
 	case h.Sequence == 0 || there && (hash == h.Hash || h.Hash == Digest{}):

@@ -30,24 +30,24 @@ type ratio struct {
 }
 
 // setSmall sets p = num/den for num < den.
-func (p *ratio) setSmall(num, den uint64) {
+func (r *ratio) setSmall(num, den uint64) {
 	quotient, remainder := bits.Div64(num, 0, den)
-	p.whole, p.head = 0, quotient
-	p.rest.SetUint64(remainder)
-	p.den.SetUint64(den)
+	r.whole, r.head = 0, quotient
+	r.rest.SetUint64(remainder)
+	r.den.SetUint64(den)
 }
 
 // set sets p = num/den, num ≥ 0, den > 0. A whole part of 2⁶⁴ or more is stored as 2⁶⁴−1: a decay
 // would have to succeed that many times in a row to notice, 584 years at a nanosecond each.
-func (p *ratio) set(num, den *big.Int) {
-	q := p.scratch.Lsh(num, 64)
-	q.QuoRem(q, den, &p.rest)
-	p.den.Set(den)
-	p.head = low64(q)
+func (r *ratio) set(num, den *big.Int) {
+	q := r.scratch.Lsh(num, 64)
+	q.QuoRem(q, den, &r.rest)
+	r.den.Set(den)
+	r.head = low64(q)
 	if q.Rsh(q, 64); q.IsUint64() {
-		p.whole = q.Uint64()
+		r.whole = q.Uint64()
 	} else {
-		p.whole = math.MaxUint64
+		r.whole = math.MaxUint64
 	}
 }
 
@@ -86,24 +86,24 @@ func newDice(stream io.Reader) *exactDice {
 	return d
 }
 
-func (d *exactDice) word() uint64 {
-	if d.next == len(d.buffer) {
-		if _, err := io.ReadFull(d.stream, d.buffer[:]); err != nil {
+func (e *exactDice) word() uint64 {
+	if e.next == len(e.buffer) {
+		if _, err := io.ReadFull(e.stream, e.buffer[:]); err != nil {
 			panic("privacy: the source of randomness failed: " + err.Error())
 		}
-		d.next = 0
+		e.next = 0
 	}
-	w := binary.LittleEndian.Uint64(d.buffer[d.next:])
-	d.next += 8
+	w := binary.LittleEndian.Uint64(e.buffer[e.next:])
+	e.next += 8
 	return w
 }
 
 // below masks a word to the bit length of n−1, and retries at n or more: at most two words on
 // average.
-func (d *exactDice) below(n uint64) uint64 {
+func (e *exactDice) below(n uint64) uint64 {
 	mask := uint64(math.MaxUint64) >> bits.LeadingZeros64((n-1)|1)
 	for {
-		if x := d.word() & mask; x < n {
+		if x := e.word() & mask; x < n {
 			return x
 		}
 	}
@@ -112,8 +112,8 @@ func (d *exactDice) below(n uint64) uint64 {
 // flip compares a uniform U ∈ [0,1), revealed 64 bits at a time, with q = frac(p)/k: true iff
 // U < q. The first 64 bits of q are ⌊head/k⌋, because ⌊⌊x⌋/k⌋ = ⌊x/k⌋. Only if all agree, with
 // probability 2⁻⁶⁴, is the exact remainder needed.
-func (d *exactDice) flip(p *ratio, k uint64) bool {
-	u, q := d.word(), p.head/k
+func (e *exactDice) flip(p *ratio, k uint64) bool {
+	u, q := e.word(), p.head/k
 	if u != q {
 		return u < q
 	}
@@ -121,22 +121,22 @@ func (d *exactDice) flip(p *ratio, k uint64) bool {
 	den := new(big.Int).SetUint64(k)
 	num := new(big.Int).SetUint64(p.head % k)
 	num.Mul(num, &p.den).Add(num, &p.rest)
-	return d.flipExact(num, den.Mul(den, &p.den))
+	return e.flipExact(num, den.Mul(den, &p.den))
 }
 
 // flipExact is true with probability num/den < 1. It overwrites num.
-func (d *exactDice) flipExact(num, den *big.Int) bool {
+func (e *exactDice) flipExact(num, den *big.Int) bool {
 	digit, u := new(big.Int), new(big.Int)
 	for num.Sign() > 0 { // at num = 0 the rest of q is 0, so U ≥ q
 		digit.QuoRem(num.Lsh(num, 64), den, num)
-		if c := u.SetUint64(d.word()).Cmp(digit); c != 0 {
+		if c := u.SetUint64(e.word()).Cmp(digit); c != 0 {
 			return c < 0
 		}
 	}
 	return false
 }
 
-func (d *exactDice) decay(p *ratio) bool { return decayByFlips(d, p) }
+func (e *exactDice) decay(p *ratio) bool { return decayByFlips(e, p) }
 
 // decayByFlips is true with probability e^{−p} (Canonne, Kamath & Steinke 2020, Algorithm 1). For γ
 // ≤ 1 let K be the first k whose flip of probability γ/k fails. P[K > k] = γᵏ/k!, so P[K odd] = Σ

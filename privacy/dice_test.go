@@ -29,11 +29,11 @@ func scripted(words ...uint64) *exactDice {
 }
 
 // rat returns p as a rational.
-func (p *ratio) rat() *big.Rat {
-	x := new(big.Rat).SetFrac(&p.rest, &p.den)
-	x.Add(x, new(big.Rat).SetInt(new(big.Int).SetUint64(p.head)))
+func (r *ratio) rat() *big.Rat {
+	x := new(big.Rat).SetFrac(&r.rest, &r.den)
+	x.Add(x, new(big.Rat).SetInt(new(big.Int).SetUint64(r.head)))
 	x.Quo(x, power(64))
-	return x.Add(x, new(big.Rat).SetInt(new(big.Int).SetUint64(p.whole)))
+	return x.Add(x, new(big.Rat).SetInt(new(big.Int).SetUint64(r.whole)))
 }
 
 // enumerator is dice that walk through all outcomes, with the probability of each path.

@@ -141,33 +141,33 @@ var noBytes [8]byte
 
 // take returns the next n bytes. If fewer are left, it marks the reader failed and returns up to 8
 // zeros.
-func (r *byteReader) take(n int) []byte {
-	if r.failed || n > len(r.data) {
-		r.failed = true
+func (br *byteReader) take(n int) []byte {
+	if br.failed || n > len(br.data) {
+		br.failed = true
 		return noBytes[:min(n, len(noBytes))]
 	}
-	b := r.data[:n]
-	r.data = r.data[n:]
+	b := br.data[:n]
+	br.data = br.data[n:]
 	return b
 }
 
-func (r *byteReader) uvarint() uint64 {
-	x, n := binary.Uvarint(r.data)
+func (br *byteReader) uvarint() uint64 {
+	x, n := binary.Uvarint(br.data)
 	if n <= 0 {
-		r.failed = true
+		br.failed = true
 		return 0
 	}
-	r.data = r.data[n:]
+	br.data = br.data[n:]
 	return x
 }
 
-func (r *byteReader) varint() int64 {
-	x, n := binary.Varint(r.data)
+func (br *byteReader) varint() int64 {
+	x, n := binary.Varint(br.data)
 	if n <= 0 {
-		r.failed = true
+		br.failed = true
 		return 0
 	}
-	r.data = r.data[n:]
+	br.data = br.data[n:]
 	return x
 }
 

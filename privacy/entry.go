@@ -71,7 +71,7 @@ func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte
 
 // costs returns all charges of an entry. paid holds those that a reconciliation made for named lost
 // entries.
-func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
+func (e Entry) costs() (costs []Cost, paid []ChargedAgain, err error) {
 	switch e.Kind {
 	case KindRelease:
 		p, err := e.published()

@@ -65,28 +65,28 @@ type faultyTx struct {
 	f *faulty
 }
 
-func (t *faultyTx) Find(id string) (Entry, bool, error) {
-	if err := t.f.hit("find"); err != nil {
+func (f *faultyTx) Find(id string) (Entry, bool, error) {
+	if err := f.f.hit("find"); err != nil {
 		return Entry{}, false, err
 	}
-	return t.Tx.Find(id)
+	return f.Tx.Find(id)
 }
 
-func (t *faultyTx) Head() (Entry, bool, error) {
-	if err := t.f.hit("head"); err != nil {
+func (f *faultyTx) Head() (Entry, bool, error) {
+	if err := f.f.hit("head"); err != nil {
 		return Entry{}, false, err
 	}
-	return t.Tx.Head()
+	return f.Tx.Head()
 }
 
-func (t *faultyTx) Append(e Entry) error {
-	if err := t.f.hit("append"); err != nil {
+func (f *faultyTx) Append(e Entry) error {
+	if err := f.f.hit("append"); err != nil {
 		return err
 	}
-	if err := t.Tx.Append(e); err != nil {
+	if err := f.Tx.Append(e); err != nil {
 		return err
 	}
-	return t.f.hit("after append")
+	return f.f.hit("after append")
 }
 
 // attempt releases, and turns a crash into an error as a restart would.

@@ -50,46 +50,46 @@ func CalibrateGaussian(b Bound, g Budget) (DiscreteGaussian, error) {
 }
 
 // Name stands in a Published beside one parameter, "variance": the exact σ² as a fraction.
-func (m DiscreteGaussian) Name() string { return "discrete-gaussian" }
+func (dg DiscreteGaussian) Name() string { return "discrete-gaussian" }
 
-func (m DiscreteGaussian) parameters() map[string]string {
-	return map[string]string{"variance": m.Variance.RatString()}
+func (dg DiscreteGaussian) parameters() map[string]string {
+	return map[string]string{"variance": dg.Variance.RatString()}
 }
 
-func (m DiscreteGaussian) check() error {
-	if m.Variance == nil || m.Variance.Sign() <= 0 {
+func (dg DiscreteGaussian) check() error {
+	if dg.Variance == nil || dg.Variance.Sign() <= 0 {
 		return errors.New("check discrete Gaussian: the variance must be positive")
 	}
-	if m.Variance.Cmp(power(maxVarianceBits)) > 0 || m.Variance.Num().BitLen() > maxFineness ||
-		m.Variance.Denom().BitLen() > maxFineness {
-		return fmt.Errorf("check discrete Gaussian: variance %s is too large or too fine, keep it to 2^%d with numerator and denominator below 2^%d", m.Variance.RatString(), maxVarianceBits, maxFineness)
+	if dg.Variance.Cmp(power(maxVarianceBits)) > 0 || dg.Variance.Num().BitLen() > maxFineness ||
+		dg.Variance.Denom().BitLen() > maxFineness {
+		return fmt.Errorf("check discrete Gaussian: variance %s is too large or too fine, keep it to 2^%d with numerator and denominator below 2^%d", dg.Variance.RatString(), maxVarianceBits, maxFineness)
 	}
 	return nil
 }
 
-func (m DiscreteGaussian) cost(b Bound) (Cost, error) {
-	if err := m.check(); err != nil {
+func (dg DiscreteGaussian) cost(b Bound) (Cost, error) {
+	if err := dg.check(); err != nil {
 		return Cost{}, err
 	}
 	if b.L2sq <= 0 {
 		return Cost{}, fmt.Errorf("discrete Gaussian needs a proven L2sq bound: %w", ErrUnproven)
 	}
 	rho := new(big.Rat).SetFrac64(b.L2sq, 2)
-	return ConcentratedCost(b.Unit, b.PerParty, rho.Quo(rho, m.Variance)), nil
+	return ConcentratedCost(b.Unit, b.PerParty, rho.Quo(rho, dg.Variance)), nil
 }
 
-func (m DiscreteGaussian) simulationOnly() bool { return false }
+func (dg DiscreteGaussian) simulationOnly() bool { return false }
 
-func (m DiscreteGaussian) draw(s *secret, d dice) ([]int64, []float64) {
-	return addNoises(m, s, d), nil
+func (dg DiscreteGaussian) draw(s *secret, d dice) ([]int64, []float64) {
+	return addNoises(dg, s, d), nil
 }
 
-func (m DiscreteGaussian) noises(b Bound, n int, d dice, add func(int, noise)) {
+func (dg DiscreteGaussian) noises(b Bound, n int, d dice, add func(int, noise)) {
 	var g gaussian
 	last := int64(0)
 	for j := range n {
 		if w := b.weight(j); w != last {
-			g.set(m.Variance, w)
+			g.set(dg.Variance, w)
 			last = w
 		}
 		add(j, g.draw(d))
@@ -98,8 +98,8 @@ func (m DiscreteGaussian) noises(b Bound, n int, d dice, add func(int, noise)) {
 
 // variance returns σ²/wⱼ. The discrete law's variance never exceeds it, and is within 10⁻⁷ of it
 // once σ² ≥ 1.
-func (m DiscreteGaussian) variance(b Bound, j, _ int) float64 {
-	v, _ := m.Variance.Float64()
+func (dg DiscreteGaussian) variance(b Bound, j, _ int) float64 {
+	v, _ := dg.Variance.Float64()
 	return v / float64(b.weight(j))
 }
 

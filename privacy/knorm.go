@@ -100,21 +100,21 @@ func ByL2(m Mechanism) Mechanism {
 }
 
 // Name stands in a Published beside the exact "scale" and "blocks", and, if ByL2 is set, "rho".
-func (m KNorm) Name() string { return "k-norm" }
+func (k KNorm) Name() string { return "k-norm" }
 
-func (m KNorm) parameters() map[string]string {
-	return withL2(map[string]string{"scale": m.Scale.RatString(),
-		"blocks": strconv.FormatInt(m.Blocks, 10)}, m.ByL2)
+func (k KNorm) parameters() map[string]string {
+	return withL2(map[string]string{"scale": k.Scale.RatString(),
+		"blocks": strconv.FormatInt(k.Blocks, 10)}, k.ByL2)
 }
 
-func (m KNorm) check() error {
-	if m.Scale == nil || m.Scale.Cmp(new(big.Rat).Inv(power(leastScaleBits))) < 0 ||
-		m.Scale.Cmp(power(maxScaleBits)) > 0 ||
-		m.Scale.Num().BitLen() > 62 || m.Scale.Denom().BitLen() > 62 {
+func (k KNorm) check() error {
+	if k.Scale == nil || k.Scale.Cmp(new(big.Rat).Inv(power(leastScaleBits))) < 0 ||
+		k.Scale.Cmp(power(maxScaleBits)) > 0 ||
+		k.Scale.Num().BitLen() > 62 || k.Scale.Denom().BitLen() > 62 {
 		return fmt.Errorf("check K-norm: the scale must be from 2^-%d to 2^%d, with numerator and denominator below 2^62", leastScaleBits, maxScaleBits)
 	}
-	if m.Blocks < 1 || m.Blocks > 1<<31 {
-		return fmt.Errorf("check K-norm: %d blocks, give 1 or more", m.Blocks)
+	if k.Blocks < 1 || k.Blocks > 1<<31 {
+		return fmt.Errorf("check K-norm: %d blocks, give 1 or more", k.Blocks)
 	}
 	return nil
 }
@@ -122,24 +122,24 @@ func (m KNorm) check() error {
 func leastBlocks(n int) int64 { return int64((n + widestRun - 1) / widestRun) }
 
 // fits refuses runs that take too long to draw.
-func (m KNorm) fits(n int) error {
-	if least := leastBlocks(n); m.Blocks < least {
-		return fmt.Errorf("draw K-norm noise: %d blocks are too few to draw %d numbers, use %d or more", m.Blocks, n, least)
+func (k KNorm) fits(n int) error {
+	if least := leastBlocks(n); k.Blocks < least {
+		return fmt.Errorf("draw K-norm noise: %d blocks are too few to draw %d numbers, use %d or more", k.Blocks, n, least)
 	}
 	return nil
 }
 
 // moves returns the proof's bound on N(Δ)/F: (⌈F·√(Blocks·L2sq)⌉+Blocks−1)/F.
-func (m KNorm) moves(b Bound) *big.Rat {
-	blocks := big.NewInt(m.Blocks)
+func (k KNorm) moves(b Bound) *big.Rat {
+	blocks := big.NewInt(k.Blocks)
 	x := new(big.Int).Mul(blocks, big.NewInt(b.L2sq))
 	x = ceilSqrt(x.Lsh(x, 2*normFineness))
 	x.Add(x, blocks).Sub(x, big.NewInt(1))
 	return new(big.Rat).SetFrac(x, new(big.Int).Lsh(big.NewInt(1), normFineness))
 }
 
-func (m KNorm) cost(b Bound) (Cost, error) {
-	if err := m.check(); err != nil {
+func (k KNorm) cost(b Bound) (Cost, error) {
+	if err := k.check(); err != nil {
 		return Cost{}, err
 	}
 	if b.L2sq <= 0 {
@@ -148,30 +148,30 @@ func (m KNorm) cost(b Bound) (Cost, error) {
 	if b.Weight != nil {
 		return Cost{}, fmt.Errorf("the K-norm mechanism has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
 	}
-	epsilon := m.moves(b)
+	epsilon := k.moves(b)
 	c := new(big.Rat).SetFrac64(1<<normFineness+1, 1<<normFineness)
-	return pureCost(b, epsilon.Quo(epsilon, m.Scale), m.Scale, c, m.ByL2), nil
+	return pureCost(b, epsilon.Quo(epsilon, k.Scale), k.Scale, c, k.ByL2), nil
 }
 
-func (m KNorm) simulationOnly() bool { return false }
+func (k KNorm) simulationOnly() bool { return false }
 
-func (m KNorm) width(j, n int) int {
-	width, longer := int64(n)/m.Blocks, int64(n)%m.Blocks
+func (k KNorm) width(j, n int) int {
+	width, longer := int64(n)/k.Blocks, int64(n)%k.Blocks
 	if int64(j) < longer*(width+1) {
 		width++
 	}
 	return int(width)
 }
 
-func (m KNorm) draw(s *secret, d dice) ([]int64, []float64) { return addNoises(m, s, d), nil }
+func (k KNorm) draw(s *secret, d dice) ([]int64, []float64) { return addNoises(k, s, d), nil }
 
-func (m KNorm) noises(_ Bound, n int, d dice, add func(int, noise)) {
+func (k KNorm) noises(_ Bound, n int, d dice, add func(int, noise)) {
 	var p ratio
 	var r run
 	for at := 0; at < n; {
-		if width := m.width(at, n); width != len(r.y) {
-			t := m.proposal(width)
-			r.set(m.Scale, t, width)
+		if width := k.width(at, n); width != len(r.y) {
+			t := k.proposal(width)
+			r.set(k.Scale, t, width)
 			r.next = func() (noise, bool) {
 				return drawLaplace(d, &p, t.Num().Uint64(), t.Denom().Uint64()), true
 			}
@@ -186,17 +186,17 @@ func (m KNorm) noises(_ Bound, n int, d dice, add func(int, noise)) {
 }
 
 // proposal is t: √width·Scale, rounded up by a factor below 1+2⁻¹⁹.
-func (m KNorm) proposal(width int) *big.Rat {
+func (k KNorm) proposal(width int) *big.Rat {
 	root := ceilSqrt(new(big.Int).Lsh(big.NewInt(int64(width)), 2*21))
 	t := new(big.Rat).SetFrac(root, new(big.Int).Lsh(big.NewInt(1), 21))
-	return roundUp(t.Mul(t, m.Scale))
+	return roundUp(t.Mul(t, k.Scale))
 }
 
 // variance returns (m+1)·Scale² in a run of m: E r²/m of the density on real numbers, whose radius
 // r is Gamma(m). Once Scale ≥ 3 the discrete law's variance is lower by less than 1 %.
-func (m KNorm) variance(_ Bound, j, n int) float64 {
-	s, _ := m.Scale.Float64()
-	return float64(m.width(j, n)+1) * s * s
+func (k KNorm) variance(_ Bound, j, n int) float64 {
+	s, _ := k.Scale.Float64()
+	return float64(k.width(j, n)+1) * s * s
 }
 
 // run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)}. It proposes discrete Laplace numbers of scale t,

@@ -44,10 +44,10 @@ func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 
 // Name stands in a Published beside the exact "scale" t (L1/ε, rounded up) and, if ByL2 is set,
 // "rho".
-func (m DiscreteLaplace) Name() string { return "discrete-laplace" }
+func (dl DiscreteLaplace) Name() string { return "discrete-laplace" }
 
-func (m DiscreteLaplace) parameters() map[string]string {
-	return withL2(map[string]string{"scale": m.Scale.RatString()}, m.ByL2)
+func (dl DiscreteLaplace) parameters() map[string]string {
+	return withL2(map[string]string{"scale": dl.Scale.RatString()}, dl.ByL2)
 }
 
 // checkScale refuses a scale or deviation that a sampler cannot use. about names it in errors.
@@ -62,12 +62,12 @@ func checkScale(about string, scale *big.Rat) error {
 	return nil
 }
 
-func (m DiscreteLaplace) check() error {
-	return checkScale("scale of discrete Laplace noise", m.Scale)
+func (dl DiscreteLaplace) check() error {
+	return checkScale("scale of discrete Laplace noise", dl.Scale)
 }
 
-func (m DiscreteLaplace) cost(b Bound) (Cost, error) {
-	if err := m.check(); err != nil {
+func (dl DiscreteLaplace) cost(b Bound) (Cost, error) {
+	if err := dl.check(); err != nil {
 		return Cost{}, err
 	}
 	if b.L1 <= 0 {
@@ -77,17 +77,17 @@ func (m DiscreteLaplace) cost(b Bound) (Cost, error) {
 		return Cost{}, fmt.Errorf("discrete Laplace has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
 	}
 	epsilon := new(big.Rat).SetInt64(b.L1)
-	return pureCost(b, epsilon.Quo(epsilon, m.Scale), m.Scale, power(0), m.ByL2), nil
+	return pureCost(b, epsilon.Quo(epsilon, dl.Scale), dl.Scale, power(0), dl.ByL2), nil
 }
 
-func (m DiscreteLaplace) simulationOnly() bool { return false }
+func (dl DiscreteLaplace) simulationOnly() bool { return false }
 
-func (m DiscreteLaplace) draw(s *secret, d dice) ([]int64, []float64) {
-	return addNoises(m, s, d), nil
+func (dl DiscreteLaplace) draw(s *secret, d dice) ([]int64, []float64) {
+	return addNoises(dl, s, d), nil
 }
 
-func (m DiscreteLaplace) noises(_ Bound, n int, d dice, add func(int, noise)) {
-	t, step := m.Scale.Num().Uint64(), m.Scale.Denom().Uint64()
+func (dl DiscreteLaplace) noises(_ Bound, n int, d dice, add func(int, noise)) {
+	t, step := dl.Scale.Num().Uint64(), dl.Scale.Denom().Uint64()
 	var p ratio
 	for j := range n {
 		add(j, drawLaplace(d, &p, t, step))
@@ -95,8 +95,8 @@ func (m DiscreteLaplace) noises(_ Bound, n int, d dice, add func(int, noise)) {
 }
 
 // variance is 2q/(1−q)², q = e^{−1/t}.
-func (m DiscreteLaplace) variance(_ Bound, _, _ int) float64 {
-	t, _ := m.Scale.Float64()
+func (dl DiscreteLaplace) variance(_ Bound, _, _ int) float64 {
+	t, _ := dl.Scale.Float64()
 	sinh := math.Sinh(1 / (2 * t))
 	return 1 / (2 * sinh * sinh)
 }

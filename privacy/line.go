@@ -48,10 +48,10 @@ type Line struct {
 	Body    Digest `json:"body"` // of the answer's canonical bytes
 	Costs   []Cost `json:"costs"`
 	// the last of Costs, charged by a reconciliation for named lost entries
-	Paid   []Paid `json:"paid,omitempty"`
-	Totals Totals `json:"totals"` // after this entry
-	Prev   Digest `json:"previous"`
-	Hash   Digest `json:"hash"`
+	Paid   []ChargedAgain `json:"paid,omitempty"`
+	Totals Totals         `json:"totals"` // after this entry
+	Prev   Digest         `json:"previous"`
+	Hash   Digest         `json:"hash"`
 }
 
 // Line returns the entry without its answer. It fails if the entry is damaged.

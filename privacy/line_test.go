@@ -132,19 +132,19 @@ func TestRecall(t *testing.T) {
 	whole := must(follow(lines))
 	remembered := whole.Head()
 	for _, h := range []Head{{}, remembered, {Sequence: 2}, {lines[0].Sequence, lines[0].Hash}} {
-		if lost, err := whole.Recall(h); err != nil || lost {
+		if lost, err := whole.CheckHead(h); err != nil || lost {
 			t.Errorf("%s: %v", h, err)
 		}
 	}
 	cut := must(follow(lines[:2]))
-	if _, err := cut.Recall(remembered); err == nil ||
+	if _, err := cut.CheckHead(remembered); err == nil ||
 		!strings.Contains(err.Error(), "ends at entry 2, but was at 3") {
 		t.Errorf("cut off: %v", err)
 	}
 	anew, _ := ledgerOf(t, 3) // other noise
 	if _, err := must(Walk(ctx, anew, func(Line) error {
 		return nil
-	})).Recall(remembered); err == nil || !strings.Contains(err.Error(), "written anew") {
+	})).CheckHead(remembered); err == nil || !strings.Contains(err.Error(), "written anew") {
 		t.Errorf("written anew: %v", err)
 	}
 
@@ -161,11 +161,11 @@ func TestRecall(t *testing.T) {
 	}
 	after := must(Walk(ctx, back, func(Line) error { return nil }))
 	for _, line := range lines[1:] {
-		if lost, err := after.Recall(Head{line.Sequence, line.Hash}); err != nil || !lost {
+		if lost, err := after.CheckHead(Head{line.Sequence, line.Hash}); err != nil || !lost {
 			t.Errorf("entry %d after reconciling: %t, %v", line.Sequence, lost, err)
 		}
 	}
-	if _, err := after.Recall(Head{Sequence: 5}); err == nil {
+	if _, err := after.CheckHead(Head{Sequence: 5}); err == nil {
 		t.Error("an entry beyond the reconciliation is not missed")
 	}
 	if got, want := after.Totals()[Record].Charges, int64(3); got != want {

@@ -17,23 +17,23 @@ import (
 type SphereLaplace struct{ Rate float64 }
 
 // Name stands in a simulated Published beside "rate", a float in its shortest exact decimal form.
-func (m SphereLaplace) Name() string { return "sphere-laplace" }
+func (sl SphereLaplace) Name() string { return "sphere-laplace" }
 
-func (m SphereLaplace) parameters() map[string]string {
-	return map[string]string{"rate": strconv.FormatFloat(m.Rate, 'g', -1, 64)}
+func (sl SphereLaplace) parameters() map[string]string {
+	return map[string]string{"rate": strconv.FormatFloat(sl.Rate, 'g', -1, 64)}
 }
 
-func (m SphereLaplace) cost(b Bound) (Cost, error) {
-	if !(m.Rate > 0) || math.IsInf(m.Rate, 1) {
+func (sl SphereLaplace) cost(b Bound) (Cost, error) {
+	if !(sl.Rate > 0) || math.IsInf(sl.Rate, 1) {
 		return Cost{}, errors.New("check sphere Laplace: the rate must be positive and finite")
 	}
 	return unproven(b.Unit)
 }
 
-func (m SphereLaplace) simulationOnly() bool { return true }
+func (sl SphereLaplace) simulationOnly() bool { return true }
 
 // draw multiplies a Gamma(n, 1/Rate) radius by a uniform direction.
-func (m SphereLaplace) draw(s *secret, d dice) ([]int64, []float64) {
+func (sl SphereLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 	v := s.real()
 	if len(v) == 0 {
 		return nil, v
@@ -44,7 +44,7 @@ func (m SphereLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 		direction[j] = rng.NormFloat64()
 		norm = math.Hypot(norm, direction[j])
 	}
-	radius := gamma(float64(len(v)), rng) / m.Rate
+	radius := gamma(float64(len(v)), rng) / sl.Rate
 	for j := range v {
 		v[j] += radius * direction[j] / norm
 	}
@@ -52,8 +52,8 @@ func (m SphereLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 }
 
 // variance is E‖η‖²/n = (n+1)/Rate².
-func (m SphereLaplace) variance(_ Bound, _, n int) float64 {
-	return float64(n+1) / (m.Rate * m.Rate)
+func (sl SphereLaplace) variance(_ Bound, _, n int) float64 {
+	return float64(n+1) / (sl.Rate * sl.Rate)
 }
 
 // Unperturbed adds no noise: "none" in comparisons. Simulation only.
@@ -94,7 +94,7 @@ func (s *secret) real() []float64 {
 
 type diceSource struct{ d dice }
 
-func (s diceSource) Uint64() uint64 { return s.d.below(1<<32)<<32 | s.d.below(1<<32) }
+func (d diceSource) Uint64() uint64 { return d.d.below(1<<32)<<32 | d.d.below(1<<32) }
 
 // gamma draws Gamma(shape, 1) for shape ≥ 1 (Marsaglia & Tsang 2000).
 func gamma(shape float64, rng *rand.Rand) float64 {

@@ -18,30 +18,30 @@ import (
 type LaplacePaper struct{ Scale float64 }
 
 // Name stands in a simulated Published beside "scale", a float in its shortest exact decimal form.
-func (m LaplacePaper) Name() string { return "laplace-paper" }
+func (l LaplacePaper) Name() string { return "laplace-paper" }
 
-func (m LaplacePaper) parameters() map[string]string {
-	return map[string]string{"scale": strconv.FormatFloat(m.Scale, 'g', -1, 64)}
+func (l LaplacePaper) parameters() map[string]string {
+	return map[string]string{"scale": strconv.FormatFloat(l.Scale, 'g', -1, 64)}
 }
 
-func (m LaplacePaper) cost(b Bound) (Cost, error) {
-	if !(m.Scale > 0) || math.IsInf(m.Scale, 1) {
+func (l LaplacePaper) cost(b Bound) (Cost, error) {
+	if !(l.Scale > 0) || math.IsInf(l.Scale, 1) {
 		return Cost{}, errors.New("check Laplace as published: the scale must be positive and finite")
 	}
 	return unproven(b.Unit)
 }
 
-func (m LaplacePaper) simulationOnly() bool { return true }
+func (l LaplacePaper) simulationOnly() bool { return true }
 
-func (m LaplacePaper) draw(s *secret, d dice) ([]int64, []float64) {
+func (l LaplacePaper) draw(s *secret, d dice) ([]int64, []float64) {
 	v, rng := s.real(), rand.New(diceSource{d})
 	for j := range v {
-		v[j] += m.Scale * (rng.ExpFloat64() - rng.ExpFloat64())
+		v[j] += l.Scale * (rng.ExpFloat64() - rng.ExpFloat64())
 	}
 	return nil, v
 }
 
-func (m LaplacePaper) variance(Bound, int, int) float64 { return 2 * m.Scale * m.Scale }
+func (l LaplacePaper) variance(Bound, int, int) float64 { return 2 * l.Scale * l.Scale }
 
 // DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as published, for counts
 // η: θ ~ Dirichlet(ση), with the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ (Λ:
@@ -54,30 +54,30 @@ type DirichletPaper struct{ Epsilon, Delta float64 }
 
 // Name stands in a simulated Published beside "epsilon" and "delta", the budget that it claims and
 // does not keep.
-func (m DirichletPaper) Name() string { return "dirichlet-paper" }
+func (dp DirichletPaper) Name() string { return "dirichlet-paper" }
 
-func (m DirichletPaper) parameters() map[string]string {
+func (dp DirichletPaper) parameters() map[string]string {
 	return map[string]string{
-		"epsilon": strconv.FormatFloat(m.Epsilon, 'g', -1, 64),
-		"delta":   strconv.FormatFloat(m.Delta, 'g', -1, 64),
+		"epsilon": strconv.FormatFloat(dp.Epsilon, 'g', -1, 64),
+		"delta":   strconv.FormatFloat(dp.Delta, 'g', -1, 64),
 	}
 }
 
-func (m DirichletPaper) cost(b Bound) (Cost, error) {
-	if err := Budget(m).Validate(); err != nil || m.Delta == 0 {
-		return Cost{}, fmt.Errorf("check Dirichlet as published: epsilon %g and delta %g must be positive", m.Epsilon, m.Delta)
+func (dp DirichletPaper) cost(b Bound) (Cost, error) {
+	if err := Budget(dp).Validate(); err != nil || dp.Delta == 0 {
+		return Cost{}, fmt.Errorf("check Dirichlet as published: epsilon %g and delta %g must be positive", dp.Epsilon, dp.Delta)
 	}
 	return unproven(b.Unit)
 }
 
-func (m DirichletPaper) simulationOnly() bool { return true }
+func (dp DirichletPaper) simulationOnly() bool { return true }
 
-func (m DirichletPaper) draw(s *secret, d dice) ([]int64, []float64) {
+func (dp DirichletPaper) draw(s *secret, d dice) ([]int64, []float64) {
 	v, rng := s.real(), rand.New(diceSource{d})
 	c := max(1, s.bound.block(len(v)))
 	for at := 0; at+c <= len(v); at += c {
 		block, total, sum := v[at:at+c], 0., 0.
-		sigma := m.SigmaFor(block)
+		sigma := dp.SigmaFor(block)
 		for j, x := range block {
 			total += x
 			block[j] = logGamma(sigma*max(x, 2), rng)
@@ -95,17 +95,17 @@ func (m DirichletPaper) draw(s *secret, d dice) ([]int64, []float64) {
 }
 
 // variance returns 0: the real variance depends on the counts.
-func (m DirichletPaper) variance(Bound, int, int) float64 { return 0 }
+func (dp DirichletPaper) variance(Bound, int, int) float64 { return 0 }
 
 // SigmaFor returns the paper's σ for these counts: the largest above 10⁻⁶ that satisfies its
 // condition, on a grid of steps of one part in 10⁴. If none does, it returns 10⁻⁶, which gives
 // nearly one random class. The paper's mistake is that this σ depends on the counts.
-func (m DirichletPaper) SigmaFor(counts []float64) float64 {
+func (dp DirichletPaper) SigmaFor(counts []float64) float64 {
 	allowed := func(sigma float64) bool {
 		for i := range counts {
 			for j := range counts {
-				if i != j && dirichletPaperTail(m.Epsilon, sigma, max(counts[i], 2),
-					max(counts[j], 2)) > m.Delta {
+				if i != j && dirichletPaperTail(dp.Epsilon, sigma, max(counts[i], 2),
+					max(counts[j], 2)) > dp.Delta {
 					return false
 				}
 			}

@@ -40,42 +40,42 @@ type memoryTx struct {
 	added []Entry
 }
 
-func (t *memoryTx) Head() (Entry, bool, error) {
-	if n := len(t.added); n > 0 {
-		return t.added[n-1], true, nil
+func (m *memoryTx) Head() (Entry, bool, error) {
+	if n := len(m.added); n > 0 {
+		return m.added[n-1], true, nil
 	}
-	if n := len(t.entries); n > 0 {
-		return t.entries[n-1], true, nil
+	if n := len(m.entries); n > 0 {
+		return m.entries[n-1], true, nil
 	}
 	return Entry{}, false, nil
 }
 
-func (t *memoryTx) Find(id string) (Entry, bool, error) {
-	for _, e := range t.added {
+func (m *memoryTx) Find(id string) (Entry, bool, error) {
+	for _, e := range m.added {
 		if e.ID == id {
 			return e, true, nil
 		}
 	}
-	if i, ok := t.byID[id]; ok {
-		return t.entries[i], true, nil
+	if i, ok := m.byID[id]; ok {
+		return m.entries[i], true, nil
 	}
 	return Entry{}, false, nil
 }
 
-func (t *memoryTx) Append(e Entry) error {
-	if _, found, _ := t.Find(e.ID); found {
+func (m *memoryTx) Append(e Entry) error {
+	if _, found, _ := m.Find(e.ID); found {
 		return fmt.Errorf("append ledger entry: id %q is already there", e.ID)
 	}
-	if head, found, _ := t.Head(); found && e.Sequence <= head.Sequence {
+	if head, found, _ := m.Head(); found && e.Sequence <= head.Sequence {
 		return fmt.Errorf("append ledger entry: number %d is not above %d", e.Sequence,
 			head.Sequence)
 	}
-	t.added = append(t.added, e)
+	m.added = append(m.added, e)
 	return nil
 }
 
-func (t *memoryTx) After(sequence int64, n int) ([]Entry, error) {
-	all := append(slices.Clone(t.entries), t.added...)
+func (m *memoryTx) After(sequence int64, n int) ([]Entry, error) {
+	all := append(slices.Clone(m.entries), m.added...)
 	i, _ := slices.BinarySearchFunc(all, sequence+1, func(e Entry, s int64) int {
 		return int(e.Sequence - s)
 	})

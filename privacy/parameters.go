@@ -56,61 +56,61 @@ type parameterReader struct {
 	err   error
 }
 
-func (r *parameterReader) fail(key, want string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("mechanism %s: %s is not %s", r.name, key, want)
+func (p *parameterReader) fail(key, want string) {
+	if p.err == nil {
+		p.err = fmt.Errorf("mechanism %s: %s is not %s", p.name, key, want)
 	}
 }
 
-func (r *parameterReader) rational(key string) *big.Rat {
-	r.read++
-	text := r.given[key]
+func (p *parameterReader) rational(key string) *big.Rat {
+	p.read++
+	text := p.given[key]
 	if len(text) > maxCostBits || strings.Trim(text, "0123456789/") != "" {
-		r.fail(key, "a short rational")
+		p.fail(key, "a short rational")
 		return new(big.Rat)
 	}
 	x, ok := new(big.Rat).SetString(text)
 	if !ok || x.RatString() != text {
-		r.fail(key, "a rational in lowest terms")
+		p.fail(key, "a rational in lowest terms")
 		return new(big.Rat)
 	}
 	return x
 }
 
-func (r *parameterReader) integer(key string) int64 {
-	r.read++
-	n, err := strconv.ParseInt(r.given[key], 10, 64)
-	if err != nil || fmt.Sprint(n) != r.given[key] {
-		r.fail(key, "an integer")
+func (p *parameterReader) integer(key string) int64 {
+	p.read++
+	n, err := strconv.ParseInt(p.given[key], 10, 64)
+	if err != nil || fmt.Sprint(n) != p.given[key] {
+		p.fail(key, "an integer")
 	}
 	return n
 }
 
-func (r *parameterReader) byL2() bool {
-	text, given := r.given["rho"]
+func (p *parameterReader) byL2() bool {
+	text, given := p.given["rho"]
 	if given {
-		r.read++
+		p.read++
 	}
 	if given && text != byL2 {
-		r.fail("rho", byL2)
+		p.fail("rho", byL2)
 	}
 	return given
 }
 
-func (r *parameterReader) float(key string) float64 {
-	r.read++
-	x, err := strconv.ParseFloat(r.given[key], 64)
+func (p *parameterReader) float(key string) float64 {
+	p.read++
+	x, err := strconv.ParseFloat(p.given[key], 64)
 	if err != nil {
-		r.fail(key, "a number")
+		p.fail(key, "a number")
 	}
 	return x
 }
 
 // done returns the first error. It also refuses extra parameters.
-func (r *parameterReader) done() error {
-	if r.err == nil && r.read != len(r.given) {
-		r.err = fmt.Errorf("mechanism %s: it has %d parameters, not %d", r.name, r.read,
-			len(r.given))
+func (p *parameterReader) done() error {
+	if p.err == nil && p.read != len(p.given) {
+		p.err = fmt.Errorf("mechanism %s: it has %d parameters, not %d", p.name, p.read,
+			len(p.given))
 	}
-	return r.err
+	return p.err
 }

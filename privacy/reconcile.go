@@ -16,7 +16,7 @@ import (
 func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error {
 	r := reconciliation{Costs: lost}
 	for _, line := range lines {
-		r.Paid = append(r.Paid, Paid{line.Hash, line.Costs})
+		r.Paid = append(r.Paid, ChargedAgain{line.Hash, line.Costs})
 	}
 	for _, c := range r.all() {
 		if err := c.Validate(); err != nil {

@@ -77,37 +77,37 @@ func CalibrateExponential(classes int, epsilon float64) (RandomisedResponse, err
 }
 
 // KeepProbability returns p, for post-processing.
-func (m RandomisedResponse) KeepProbability() float64 { p, _ := m.Keep.Float64(); return p }
+func (r RandomisedResponse) KeepProbability() float64 { p, _ := r.Keep.Float64(); return p }
 
 // Name stands in a Published beside "classes" and "keep", the exact probability that a label stays.
-func (m RandomisedResponse) Name() string { return "randomised-response" }
+func (r RandomisedResponse) Name() string { return "randomised-response" }
 
-func (m RandomisedResponse) parameters() map[string]string {
-	return map[string]string{"classes": fmt.Sprint(m.Classes), "keep": m.Keep.RatString()}
+func (r RandomisedResponse) parameters() map[string]string {
+	return map[string]string{"classes": fmt.Sprint(r.Classes), "keep": r.Keep.RatString()}
 }
 
-func (m RandomisedResponse) check() error {
-	if m.Classes < 2 || m.Classes > maxResponseClasses {
-		return fmt.Errorf("check randomised response: %d classes, give 2 to %d", m.Classes, maxResponseClasses)
+func (r RandomisedResponse) check() error {
+	if r.Classes < 2 || r.Classes > maxResponseClasses {
+		return fmt.Errorf("check randomised response: %d classes, give 2 to %d", r.Classes, maxResponseClasses)
 	}
-	if m.Keep == nil || m.Keep.Cmp(big.NewRat(1, int64(m.Classes))) <= 0 ||
-		m.Keep.Cmp(big.NewRat(1, 1)) >= 0 {
-		return fmt.Errorf("check randomised response: the probability to keep a label must lie between 1/%d and 1", m.Classes)
+	if r.Keep == nil || r.Keep.Cmp(big.NewRat(1, int64(r.Classes))) <= 0 ||
+		r.Keep.Cmp(big.NewRat(1, 1)) >= 0 {
+		return fmt.Errorf("check randomised response: the probability to keep a label must lie between 1/%d and 1", r.Classes)
 	}
-	if m.Keep.Denom().BitLen() > 63 {
+	if r.Keep.Denom().BitLen() > 63 {
 		return errors.New("check randomised response: the probability to keep a label is too fine, keep its denominator below 2^63")
 	}
 	return nil
 }
 
-func (m RandomisedResponse) odds() *big.Rat {
-	rest := new(big.Rat).Sub(big.NewRat(1, 1), m.Keep)
-	x := new(big.Rat).SetInt64(int64(m.Classes - 1))
-	return x.Mul(x, m.Keep).Quo(x, rest)
+func (r RandomisedResponse) odds() *big.Rat {
+	rest := new(big.Rat).Sub(big.NewRat(1, 1), r.Keep)
+	x := new(big.Rat).SetInt64(int64(r.Classes - 1))
+	return x.Mul(x, r.Keep).Quo(x, rest)
 }
 
-func (m RandomisedResponse) cost(b Bound) (Cost, error) {
-	if err := m.check(); err != nil {
+func (r RandomisedResponse) cost(b Bound) (Cost, error) {
+	if err := r.check(); err != nil {
 		return Cost{}, err
 	}
 	if b.Cells <= 0 {
@@ -117,24 +117,24 @@ func (m RandomisedResponse) cost(b Bound) (Cost, error) {
 		return Cost{}, fmt.Errorf("randomised response has no use for weights, leave them out: %w", ErrUnproven)
 	}
 	epsilon := new(big.Rat).SetInt64(int64(b.Cells))
-	return PureCost(b.Unit, b.PerParty, epsilon.Mul(epsilon, logAbove(m.odds()))), nil
+	return PureCost(b.Unit, b.PerParty, epsilon.Mul(epsilon, logAbove(r.odds()))), nil
 }
 
-func (m RandomisedResponse) simulationOnly() bool { return false }
+func (r RandomisedResponse) simulationOnly() bool { return false }
 
-func (m RandomisedResponse) draw(s *secret, d dice) ([]int64, []float64) {
+func (r RandomisedResponse) draw(s *secret, d dice) ([]int64, []float64) {
 	var p ratio
-	p.setSmall(m.Keep.Num().Uint64(), m.Keep.Denom().Uint64())
+	p.setSmall(r.Keep.Num().Uint64(), r.Keep.Denom().Uint64())
 	out := make([]int64, len(s.values))
 	for j, v := range s.values {
-		out[j] = m.respond(v, d, &p)
+		out[j] = r.respond(v, d, &p)
 	}
 	return out, nil
 }
 
 // respond makes the same draws whatever the value, then chooses among them.
-func (m RandomisedResponse) respond(v int64, d dice, p *ratio) int64 {
-	k := int64(m.Classes)
+func (r RandomisedResponse) respond(v int64, d dice, p *ratio) int64 {
+	k := int64(r.Classes)
 	kept, other, uniform := d.flip(p, 1), int64(d.below(uint64(k-1))), int64(d.below(uint64(k)))
 	switch {
 	case v < 0 || v >= k:
@@ -149,9 +149,9 @@ func (m RandomisedResponse) respond(v int64, d dice, p *ratio) int64 {
 
 // variance is the largest variance of one label's unbiased count of class k, ([z = k] − q)/(p − q):
 // p(1−p)/(p−q)² if the label is k, q(1−q)/(p−q)² if it is not.
-func (m RandomisedResponse) variance(Bound, int, int) float64 {
-	p := m.KeepProbability()
-	q := (1 - p) / float64(m.Classes-1)
+func (r RandomisedResponse) variance(Bound, int, int) float64 {
+	p := r.KeepProbability()
+	q := (1 - p) / float64(r.Classes-1)
 	return max(p*(1-p), q*(1-q)) / ((p - q) * (p - q))
 }
 

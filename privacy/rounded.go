@@ -71,18 +71,18 @@ func AnalyticDelta(s, epsilon float64) float64 {
 }
 
 // Name stands in a Published beside "deviation", the exact σ before rounding.
-func (m RoundedGaussian) Name() string { return "rounded-gaussian" }
+func (r RoundedGaussian) Name() string { return "rounded-gaussian" }
 
-func (m RoundedGaussian) parameters() map[string]string {
-	return map[string]string{"deviation": m.Deviation.RatString()}
+func (r RoundedGaussian) parameters() map[string]string {
+	return map[string]string{"deviation": r.Deviation.RatString()}
 }
 
-func (m RoundedGaussian) check() error {
-	return checkScale("deviation of rounded Gaussian noise", m.Deviation)
+func (r RoundedGaussian) check() error {
+	return checkScale("deviation of rounded Gaussian noise", r.Deviation)
 }
 
-func (m RoundedGaussian) cost(b Bound) (Cost, error) {
-	if err := m.check(); err != nil {
+func (r RoundedGaussian) cost(b Bound) (Cost, error) {
+	if err := r.check(); err != nil {
 		return Cost{}, err
 	}
 	if b.L2sq <= 0 {
@@ -92,22 +92,22 @@ func (m RoundedGaussian) cost(b Bound) (Cost, error) {
 		return Cost{}, fmt.Errorf("rounded Gaussian has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
 	}
 	rho := new(big.Rat).SetFrac64(b.L2sq, 2)
-	rho.Quo(rho, m.Deviation).Quo(rho, m.Deviation)
+	rho.Quo(rho, r.Deviation).Quo(rho, r.Deviation)
 	return ConcentratedCost(b.Unit, b.PerParty, rho), nil
 }
 
-func (m RoundedGaussian) simulationOnly() bool { return false }
+func (r RoundedGaussian) simulationOnly() bool { return false }
 
-func (m RoundedGaussian) draw(s *secret, d dice) ([]int64, []float64) {
+func (r RoundedGaussian) draw(s *secret, d dice) ([]int64, []float64) {
 	g, out := newNormal(), make([]int64, len(s.values))
 	for j, v := range s.values {
-		out[j] = addNoise(v, g.rounded(d, m.Deviation.Num(), m.Deviation.Denom()))
+		out[j] = addNoise(v, g.rounded(d, r.Deviation.Num(), r.Deviation.Denom()))
 	}
 	return out, nil
 }
 
 // variance is σ² + 1/12, an upper bound (exact to 10⁻⁷ once σ ≥ 1).
-func (m RoundedGaussian) variance(Bound, int, int) float64 {
-	s, _ := m.Deviation.Float64()
+func (r RoundedGaussian) variance(Bound, int, int) float64 {
+	s, _ := r.Deviation.Float64()
 	return s*s + 1./12
 }

@@ -68,7 +68,7 @@ func TestReconciliationNames(t *testing.T) {
 		return must(Walk(ctx, j, func(l Line) error { last = l; return nil })), last
 	}
 	chain, _ := walk()
-	if known, err := chain.Recall(lost.Head()); err == nil || known {
+	if known, err := chain.CheckHead(lost.Head()); err == nil || known {
 		t.Errorf("before: the lost entry is recalled: %t, %v", known, err)
 	}
 	l := must(Open(j, Config{LastSequence: 3}))
@@ -81,7 +81,7 @@ func TestReconciliationNames(t *testing.T) {
 			must(Verify(ctx, k))
 		}
 	}
-	if known, err := chain.Recall(lost.Head()); err != nil || !known {
+	if known, err := chain.CheckHead(lost.Head()); err != nil || !known {
 		t.Errorf("after: the lost entry is recalled: %t, %v", known, err)
 	}
 	if n := chain.Totals()[Record].Charges; n != 4 {
@@ -97,11 +97,11 @@ func TestReconciliationNames(t *testing.T) {
 		t.Errorf("an exported line: %v", err)
 	}
 	for name, change := range map[string]func(l *Line){
-		"another entry": func(l *Line) { l.Paid = []Paid{{Digest{1}, l.Paid[0].Costs}} },
+		"another entry": func(l *Line) { l.Paid = []ChargedAgain{{Digest{1}, l.Paid[0].Costs}} },
 		"no entry":      func(l *Line) { l.Paid = nil },
-		"more entries":  func(l *Line) { l.Paid = append(l.Paid, Paid{Digest{1}, []Cost{one}}) },
-		"more costs":    func(l *Line) { l.Paid = []Paid{{lost.Hash, []Cost{one, one, one}}} },
-		"no hash":       func(l *Line) { l.Paid = []Paid{{Digest{}, []Cost{one}}} },
+		"more entries":  func(l *Line) { l.Paid = append(l.Paid, ChargedAgain{Digest{1}, []Cost{one}}) },
+		"more costs":    func(l *Line) { l.Paid = []ChargedAgain{{lost.Hash, []Cost{one, one, one}}} },
+		"no hash":       func(l *Line) { l.Paid = []ChargedAgain{{Digest{}, []Cost{one}}} },
 		"a lower charge": func(l *Line) {
 			l.Costs = []Cost{l.Costs[0], PureCost(Record, 0, big.NewRat(1, 1000))}
 		},
@@ -124,7 +124,7 @@ func TestReconciliationNames(t *testing.T) {
 		}
 	}
 	charge := lost
-	charge.Paid = []Paid{{Digest{1}, nil}}
+	charge.Paid = []ChargedAgain{{Digest{1}, nil}}
 	if charge.Check() == nil {
 		t.Error("a charge that pays for lost entries: not noticed")
 	}

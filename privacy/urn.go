@@ -156,25 +156,25 @@ func (u urn) variance(b Bound, n int) float64 {
 }
 
 // Name stands in a Published beside the exact "epsilon", and "prior" and "draws" of the urn.
-func (m LaplacePrior) Name() string { return "laplace-prior" }
+func (l LaplacePrior) Name() string { return "laplace-prior" }
 
-func (m LaplacePrior) urn() urn { return urn{big.NewRat(1, 1), m.Prior, m.Draws} }
+func (l LaplacePrior) urn() urn { return urn{big.NewRat(1, 1), l.Prior, l.Draws} }
 
-func (m LaplacePrior) parameters() map[string]string {
-	return map[string]string{"epsilon": m.Epsilon.RatString(), "prior": fmt.Sprint(m.Prior),
-		"draws": fmt.Sprint(m.Draws)}
+func (l LaplacePrior) parameters() map[string]string {
+	return map[string]string{"epsilon": l.Epsilon.RatString(), "prior": fmt.Sprint(l.Prior),
+		"draws": fmt.Sprint(l.Draws)}
 }
 
-func (m LaplacePrior) check() error {
-	if err := m.urn().check(); err != nil {
+func (l LaplacePrior) check() error {
+	if err := l.urn().check(); err != nil {
 		return err
 	}
-	if err := checkShort("epsilon", m.Epsilon, maxEpsilon); err != nil {
+	if err := checkShort("epsilon", l.Epsilon, maxEpsilon); err != nil {
 		return err
 	}
-	if ratio := big.NewRat(m.Draws,
-		m.Prior); exponentialAtLeast(m.Epsilon).Cmp(ratio.Add(ratio, power(0))) < 0 {
-		return fmt.Errorf("check Laplace prior: %d draws with a prior of %d are not epsilon %s", m.Draws, m.Prior, m.Epsilon.RatString())
+	if ratio := big.NewRat(l.Draws,
+		l.Prior); exponentialAtLeast(l.Epsilon).Cmp(ratio.Add(ratio, power(0))) < 0 {
+		return fmt.Errorf("check Laplace prior: %d draws with a prior of %d are not epsilon %s", l.Draws, l.Prior, l.Epsilon.RatString())
 	}
 	return nil
 }
@@ -204,23 +204,23 @@ func checkShort(name string, x *big.Rat, most int64) error {
 	return nil
 }
 
-func (m LaplacePrior) cost(b Bound) (Cost, error) {
-	if err := m.check(); err != nil {
+func (l LaplacePrior) cost(b Bound) (Cost, error) {
+	if err := l.check(); err != nil {
 		return Cost{}, err
 	}
-	if err := m.urn().checkBound(b); err != nil {
+	if err := l.urn().checkBound(b); err != nil {
 		return Cost{}, err
 	}
-	return PureCost(b.Unit, b.PerParty, m.Epsilon), nil
+	return PureCost(b.Unit, b.PerParty, l.Epsilon), nil
 }
 
-func (m LaplacePrior) simulationOnly() bool { return false }
+func (l LaplacePrior) simulationOnly() bool { return false }
 
-func (m LaplacePrior) draw(s *secret, d dice) ([]int64, []float64) { return m.urn().draw(s, d) }
+func (l LaplacePrior) draw(s *secret, d dice) ([]int64, []float64) { return l.urn().draw(s, d) }
 
-func (m LaplacePrior) steps(b Bound, n int) float64 { return m.urn().steps(b, n) }
+func (l LaplacePrior) steps(b Bound, n int) float64 { return l.urn().steps(b, n) }
 
-func (m LaplacePrior) variance(b Bound, _, n int) float64 { return m.urn().variance(b, n) }
+func (l LaplacePrior) variance(b Bound, _, n int) float64 { return l.urn().variance(b, n) }
 
 // CalibrateLaplacePrior chooses the number of draws with the least expected error, for blocks of
 // about total units in the given number of classes.

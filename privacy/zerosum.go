@@ -37,28 +37,28 @@ func CalibrateZeroSumLaplace(b Bound, epsilon float64) (ZeroSumLaplace, error) {
 
 // Name stands in a Published beside the exact "scale" t, which CalibrateZeroSumLaplace takes from
 // L1/ε, rounded up.
-func (m ZeroSumLaplace) Name() string { return "zero-sum-laplace" }
+func (zsl ZeroSumLaplace) Name() string { return "zero-sum-laplace" }
 
-func (m ZeroSumLaplace) parameters() map[string]string { return m.independent().parameters() }
+func (zsl ZeroSumLaplace) parameters() map[string]string { return zsl.independent().parameters() }
 
-func (m ZeroSumLaplace) check() error { return m.independent().check() }
+func (zsl ZeroSumLaplace) check() error { return zsl.independent().check() }
 
-func (m ZeroSumLaplace) independent() DiscreteLaplace { return DiscreteLaplace{Scale: m.Scale} }
+func (zsl ZeroSumLaplace) independent() DiscreteLaplace { return DiscreteLaplace{Scale: zsl.Scale} }
 
-func (m ZeroSumLaplace) cost(b Bound) (Cost, error) {
+func (zsl ZeroSumLaplace) cost(b Bound) (Cost, error) {
 	if !b.KeepsSum {
 		return Cost{}, fmt.Errorf("zero-sum Laplace needs a bound that keeps the sum: %w", ErrUnproven)
 	}
 	if b.Block == 1 {
 		return Cost{}, fmt.Errorf("zero-sum Laplace has nothing to hide in blocks of one count: %w", ErrUnproven)
 	}
-	return m.independent().cost(b)
+	return zsl.independent().cost(b)
 }
 
-func (m ZeroSumLaplace) simulationOnly() bool { return false }
+func (zsl ZeroSumLaplace) simulationOnly() bool { return false }
 
-func (m ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
-	t, step := m.Scale.Num().Uint64(), m.Scale.Denom().Uint64()
+func (zsl ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
+	t, step := zsl.Scale.Num().Uint64(), zsl.Scale.Denom().Uint64()
 	c := s.bound.block(len(s.values))
 	out := make([]int64, 0, len(s.values))
 	var p ratio
@@ -82,7 +82,7 @@ func (m ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 
 // steps counts rounds. A round draws c numbers for a block, and about one round in √(πc) is
 // accepted.
-func (m ZeroSumLaplace) steps(b Bound, n int) float64 {
+func (zsl ZeroSumLaplace) steps(b Bound, n int) float64 {
 	return float64(n) * 2000 * math.Sqrt(math.Pi*float64(b.block(n)))
 }
 
@@ -119,8 +119,8 @@ func (z *zeroSum) round(d dice, c int) ([]noise, bool) {
 // b = ((1−q)/(1+q))², q = e^{−1/t}, makes φ = cos²ψ + b·sin²ψ and dθ ∝ dψ/φ. Both integrands are
 // then trigonometric polynomials of degree c+1 in 2ψ, which the trapezoid rule integrates exactly
 // with more points. Covariances are −variance/(c−1).
-func (m ZeroSumLaplace) variance(b Bound, _, n int) float64 {
-	t, _ := m.Scale.Float64()
+func (zsl ZeroSumLaplace) variance(b Bound, _, n int) float64 {
+	t, _ := zsl.Scale.Float64()
 	c := b.block(n)
 	q, gap := math.Exp(-1/t), -math.Expm1(-1/t)
 	ratio := gap / (1 + q)

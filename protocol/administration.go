@@ -84,9 +84,9 @@ func (m Member) Called(now time.Time) string {
 	case m.Seen.IsZero():
 		return "not since the coordinator started"
 	case m.Twice:
-		return Ago(now.Sub(m.Seen)) + ", from two places at once: stop one, or enrol it anew"
+		return TimeAgo(now.Sub(m.Seen)) + ", from two places at once: stop one, or enrol it anew"
 	}
-	return Ago(now.Sub(m.Seen))
+	return TimeAgo(now.Sub(m.Seen))
 }
 
 // Members lists all members and open invitations, for operators alone. It waits at most the

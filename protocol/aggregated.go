@@ -104,31 +104,32 @@ func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	return Signed{Document: b, Signature: by.Sign(kind, b)}, nil
 }
 
-// Fields is the SHA-256 of a name and fields, each preceded by its length.
-type Fields struct{ hash.Hash }
+// FieldDigest is the SHA-256 of a name and fields, each preceded by its length.
+type FieldDigest struct{ hash.Hash }
 
-// NewFields starts a digest of fields with a name, so that digests for different purposes differ.
-func NewFields(name string) Fields {
-	d := Fields{sha256.New()}
+// NewFieldDigest starts a digest of fields with a name, so that digests for different purposes
+// differ.
+func NewFieldDigest(name string) FieldDigest {
+	d := FieldDigest{sha256.New()}
 	d.Add([]byte(name))
 	return d
 }
 
 // Add writes the field's length as 8 big-endian bytes, then the field, so that no two lists of
 // fields have the same digest by moving bytes from one to the next.
-func (d Fields) Add(field []byte) {
-	d.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
-	d.Write(field)
+func (f FieldDigest) Add(field []byte) {
+	f.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
+	f.Write(field)
 }
 
 // Digest returns the SHA-256 of all fields so far; more may follow.
-func (d Fields) Digest() study.Hash { return study.Hash(d.Sum(nil)) }
+func (f FieldDigest) Digest() study.Hash { return study.Hash(f.Sum(nil)) }
 
 // NewMembers starts the digest of a set's members. Add each member, in the order of names.
-func NewMembers() Fields { return NewFields("caucus aggregated members 1") }
+func NewMembers() FieldDigest { return NewFieldDigest("caucus aggregated members 1") }
 
 // AddMember adds a member to a digest that NewMembers started.
-func (d Fields) AddMember(party study.PartyID, contributed study.Hash) {
-	d.Add([]byte(party))
-	d.Add(contributed[:])
+func (f FieldDigest) AddMember(party study.PartyID, contributed study.Hash) {
+	f.Add([]byte(party))
+	f.Add(contributed[:])
 }

@@ -84,7 +84,7 @@ type answered struct {
 	// Body is the contribution; nil for a refusal.
 	Body []byte
 	// Shown is the newest document that the coordinator signed and the party has.
-	Shown Shown
+	Shown ShownHead
 }
 
 func (a answered) encode() ([]byte, error) {
@@ -143,12 +143,12 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 // ciphertext.
 const encapsulation = 32 + 1088
 
-// Opened is what a carried answer had encrypted. Body is empty if the party declines. ReceiptKey,
-// 32 bytes, encrypts the receipt on its way back. Shown proves how far the coordinator's ledger had
-// come.
-type Opened struct {
+// OpenedAnswer is what a carried answer had encrypted. Body is empty if the party declines.
+// ReceiptKey, 32 bytes, encrypts the receipt on its way back. Shown proves how far the
+// coordinator's ledger had come.
+type OpenedAnswer struct {
 	Body       []byte
-	Shown      Shown
+	Shown      ShownHead
 	ReceiptKey []byte
 }
 
@@ -157,14 +157,14 @@ type Opened struct {
 func (a Answer) SealedTo(public []byte) bool { return bytes.Equal(a.sealTo, SealKeyDigest(public)) }
 
 // Open decrypts an answer with its study's private key.
-func (a Answer) Open(private []byte) (Opened, error) {
-	fail := func(err error) (Opened, error) {
-		return Opened{}, fmt.Errorf("open answer: %w: it was not sealed by %s for this study, or was changed: %v", ErrDamaged, a.Party.Name, err)
+func (a Answer) Open(private []byte) (OpenedAnswer, error) {
+	fail := func(err error) (OpenedAnswer, error) {
+		return OpenedAnswer{}, fmt.Errorf("open answer: %w: it was not sealed by %s for this study, or was changed: %v", ErrDamaged, a.Party.Name, err)
 	}
 	kem, kdf, aead := sealSuite()
 	k, err := kem.NewPrivateKey(private)
 	if err != nil {
-		return Opened{}, fmt.Errorf("read key for answers: %w", err)
+		return OpenedAnswer{}, fmt.Errorf("read key for answers: %w", err)
 	}
 	if len(a.sealed) < encapsulation {
 		return fail(errors.New("it is too short"))
@@ -181,7 +181,7 @@ func (a Answer) Open(private []byte) (Opened, error) {
 	if err != nil {
 		return fail(err)
 	}
-	o := Opened{Body: inner.Body, Shown: inner.Shown}
+	o := OpenedAnswer{Body: inner.Body, Shown: inner.Shown}
 	o.ReceiptKey, err = r.Export(receiptContext, receiptKeySize)
 	return o, err
 }

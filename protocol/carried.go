@@ -60,8 +60,8 @@ const (
 	maxParts = 3*maxCarriedNotices + 2*study.MaxAmendments + 16
 )
 
-func (k FileKind) most() int64 {
-	switch k {
+func (f FileKind) most() int64 {
+	switch f {
 	case PackFile:
 		return maxPack
 	case AnswerFile, sealedAnswer:
@@ -70,12 +70,12 @@ func (k FileKind) most() int64 {
 	return maxCarried
 }
 
-func (k FileKind) begins() string {
+func (f FileKind) begins() string {
 	form := 1
-	if k == AnswerFile {
+	if f == AnswerFile {
 		form = 2 // the signature has a fixed length since form 2
 	}
-	return fmt.Sprintf("caucus %s %d\n", k, form)
+	return fmt.Sprintf("caucus %s %d\n", f, form)
 }
 
 type part struct {
@@ -83,12 +83,12 @@ type part struct {
 	data []byte
 }
 
-func (k FileKind) encode(all []part) []byte {
-	size := len(k.begins())
+func (f FileKind) encode(all []part) []byte {
+	size := len(f.begins())
 	for _, p := range all {
 		size += len(p.name) + len(p.data) + 24
 	}
-	b := append(make([]byte, 0, size), k.begins()...)
+	b := append(make([]byte, 0, size), f.begins()...)
 	for _, p := range all {
 		b = append(b, p.name...)
 		b = append(b, ' ')
@@ -108,14 +108,14 @@ type partReader struct {
 	err  error
 }
 
-func (k FileKind) decode(file []byte) *partReader {
-	r := &partReader{kind: k}
-	if int64(len(file)) > k.most() {
-		return r.fail("%w: it has %d bytes, at most %d are read", ErrTooLarge, len(file), k.most())
+func (f FileKind) decode(file []byte) *partReader {
+	r := &partReader{kind: f}
+	if int64(len(file)) > f.most() {
+		return r.fail("%w: it has %d bytes, at most %d are read", ErrTooLarge, len(file), f.most())
 	}
-	rest, ok := bytes.CutPrefix(file, []byte(k.begins()))
+	rest, ok := bytes.CutPrefix(file, []byte(f.begins()))
 	if !ok {
-		return r.fail("%w: %s", ErrInvalid, k.other(file))
+		return r.fail("%w: %s", ErrInvalid, f.other(file))
 	}
 	for len(rest) > 0 {
 		line, _, found := bytes.Cut(rest[:min(len(rest), maxPartName+24)], []byte("\n"))
@@ -141,69 +141,69 @@ func (k FileKind) decode(file []byte) *partReader {
 	return r
 }
 
-func (k FileKind) other(file []byte) string {
+func (f FileKind) other(file []byte) string {
 	line, _, _ := bytes.Cut(file[:min(len(file), 80)], []byte("\n"))
 	for _, is := range []FileKind{RequestFile, EnrolmentFile, PackFile, AnswerFile} {
 		if string(line)+"\n" == is.begins() {
-			return fmt.Sprintf("this is a caucus %s, and no caucus %s", is, k)
+			return fmt.Sprintf("this is a caucus %s, and no caucus %s", is, f)
 		}
-		if bytes.HasPrefix(line, []byte("caucus "+string(is)+" ")) && is == k {
-			return fmt.Sprintf("this caucus %s was written by another version (%q): use the same version at both ends", k, line)
+		if bytes.HasPrefix(line, []byte("caucus "+string(is)+" ")) && is == f {
+			return fmt.Sprintf("this caucus %s was written by another version (%q): use the same version at both ends", f, line)
 		}
 	}
 	if bytes.HasPrefix(line, []byte(invitationPrefix)) {
-		return fmt.Sprintf("this is an invitation, and no caucus %s", k)
+		return fmt.Sprintf("this is an invitation, and no caucus %s", f)
 	}
-	return fmt.Sprintf("this is no caucus %s, which begins with %q", k,
-		strings.TrimSpace(k.begins()))
+	return fmt.Sprintf("this is no caucus %s, which begins with %q", f,
+		strings.TrimSpace(f.begins()))
 }
 
-func (r *partReader) fail(format string, args ...any) *partReader {
-	if r.err == nil {
-		r.err = fmt.Errorf("read %s: %w", r.kind, fmt.Errorf(format, args...))
+func (p *partReader) fail(format string, args ...any) *partReader {
+	if p.err == nil {
+		p.err = fmt.Errorf("read %s: %w", p.kind, fmt.Errorf(format, args...))
 	}
-	r.rest = nil
-	return r
+	p.rest = nil
+	return p
 }
 
-func (r *partReader) maybe(name string, most int) (data []byte, found bool) {
-	if len(r.rest) == 0 || r.rest[0].name != name {
+func (p *partReader) maybe(name string, most int) (data []byte, found bool) {
+	if len(p.rest) == 0 || p.rest[0].name != name {
 		return nil, false
 	}
-	data = r.rest[0].data
+	data = p.rest[0].data
 	if len(data) > most {
-		r.fail("%w: its part %q has %d bytes, at most %d are taken", ErrTooLarge, name, len(data), most)
+		p.fail("%w: its part %q has %d bytes, at most %d are taken", ErrTooLarge, name, len(data), most)
 		return nil, false
 	}
-	r.rest = r.rest[1:]
+	p.rest = p.rest[1:]
 	return data, true
 }
 
-func (r *partReader) take(name string, most int) []byte {
-	data, found := r.maybe(name, most)
+func (p *partReader) take(name string, most int) []byte {
+	data, found := p.maybe(name, most)
 	if !found {
-		r.fail("%w: its part %q is missing", ErrDamaged, name)
+		p.fail("%w: its part %q is missing", ErrDamaged, name)
 	}
 	return data
 }
 
-func (r *partReader) documents(name string, most int) (all []Signed) {
+func (p *partReader) documents(name string, most int) (all []Signed) {
 	for len(all) < most {
-		document, found := r.maybe(name, maxCarriedDocument)
+		document, found := p.maybe(name, maxCarriedDocument)
 		if !found {
 			break
 		}
 		all = append(all, Signed{Document: document,
-			Signature: r.take(name+".signature", maxCarriedDocument)})
+			Signature: p.take(name+".signature", maxCarriedDocument)})
 	}
 	return all
 }
 
-func (r *partReader) end() error {
-	if len(r.rest) > 0 {
-		r.fail("%w: its part %q should not be there", ErrDamaged, r.rest[0].name)
+func (p *partReader) end() error {
+	if len(p.rest) > 0 {
+		p.fail("%w: its part %q should not be there", ErrDamaged, p.rest[0].name)
 	}
-	return r.err
+	return p.err
 }
 
 func signedParts(name string, all []Signed) (out []part) {

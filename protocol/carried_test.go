@@ -267,7 +267,8 @@ func TestNotice(t *testing.T) {
 		!bytes.Equal(got.SealKey, n.SealKey) {
 		t.Errorf("reads back as %+v", got)
 	}
-	if head := must(Shown{NoticeDocument, s.Document, s.Signature}.Head(keys)); head != n.Ledger {
+	if head := must(ShownHead{NoticeDocument, s.Document,
+		s.Signature}.Head(keys)); head != n.Ledger {
 		t.Errorf("shows %v", head)
 	}
 	after := must(keys.Follow(must(Succession{From: signer.Key(), To: next.Key(),

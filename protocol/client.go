@@ -322,12 +322,12 @@ func several(address string) bool { return strings.Contains(address, ",") }
 // compare checks the ledger head in signed against held, the document that this client showed the
 // coordinator, and before, the head in held. It stores signed if the ledger continues from before.
 // back says how the ledger contradicts held.
-func (c *Client) compare(signed *pb.Signed, held Shown,
+func (c *Client) compare(signed *pb.Signed, held ShownHead,
 	before privacy.Head) (back, forgot, err error) {
 	if signed == nil {
 		return fmt.Errorf("the coordinator knows that its ledger was put back to an older state (it was at entry %d), and releases nothing", before.Sequence), nil, nil
 	}
-	s := Shown{HeadDocument, signed.Document, signed.Signature}
+	s := ShownHead{HeadDocument, signed.Document, signed.Signature}
 	now, err := s.Head(c.Keys())
 	switch {
 	case err != nil:
@@ -487,7 +487,8 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	}
 	// This copy only helps later calls to prove a restore. The caller stores the receipt too, so an
 	// error here is no reason to send again.
-	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger,
+	_ = c.memory.keep(ShownHead{ReceiptDocument, receipt.Document, receipt.Signature},
+		receipt.Ledger,
 		c.Keys())
 	return receipt, nil
 }
@@ -543,7 +544,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 			r.Signer = k
 		}
 	}
-	shown := Shown{ReleaseDocument, r.Document, r.Signature}
+	shown := ShownHead{ReleaseDocument, r.Document, r.Signature}
 	// this fails for a release that is too long to show
 	if head, err := shown.Head(keys); err == nil {
 		_ = c.memory.keep(shown, head, keys)

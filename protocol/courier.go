@@ -154,7 +154,7 @@ func (c *Courier) About() Study { return c.study }
 func (c *Courier) Studies(context.Context) (Listing, error) {
 	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()),
 		HelperBack: c.memory.helperBack()}
-	shown := Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
+	shown := ShownHead{NoticeDocument, c.signed.Document, c.signed.Signature}
 	// A file about another study may be older than the stored document, and that is no fault.
 	if _, before := c.memory.newest(); before.Sequence != c.notice.Ledger.Sequence {
 		l.Forgot = c.memory.keep(shown, c.notice.Ledger, c.keys)
@@ -237,7 +237,7 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	var newest privacy.Head
 	if a.Shown, newest = c.memory.newest(); a.Shown.Kind == "" || newest == c.notice.Ledger {
 		// has the same ledger head, and names the run of the coordinator too
-		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
+		a.Shown = ShownHead{NoticeDocument, c.signed.Document, c.signed.Signature}
 	}
 	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
 	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))
@@ -306,7 +306,7 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 		return fail(err)
 	}
 	// an error is ignored, as in Client.Contribute
-	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys)
+	_ = c.memory.keep(ShownHead{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys)
 	return r, nil
 }
 

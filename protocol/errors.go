@@ -106,13 +106,13 @@ type remoteError struct {
 	is   error
 }
 
-func (e *remoteError) Error() string {
-	if strings.Contains(e.text, e.is.Error()) {
-		return e.text
+func (r *remoteError) Error() string {
+	if strings.Contains(r.text, r.is.Error()) {
+		return r.text
 	}
-	return e.is.Error() + ": " + e.text
+	return r.is.Error() + ": " + r.text
 }
-func (e *remoteError) Unwrap() error { return e.is }
+func (r *remoteError) Unwrap() error { return r.is }
 
 // FromStatus converts an error from the wire, so that errors.Is works for the caller too.
 func FromStatus(err error) error {

@@ -65,8 +65,8 @@ func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, err
 }
 
 // String is the invitation as a line of text, to be sent over a trusted channel.
-func (v Invitation) String() string {
-	b, err := json.Marshal(v)
+func (i Invitation) String() string {
+	b, err := json.Marshal(i)
 	if err != nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ const (
 // same code needs about 2^95 tries. Its letters are Crockford's base 32, which has no I, L, O and
 // U.
 func KeyCode(keys ...[]byte) string {
-	d := NewFields("caucus key code 2")
+	d := NewFieldDigest("caucus key code 2")
 	for _, k := range keys {
 		d.Add(k)
 	}

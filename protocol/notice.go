@@ -36,10 +36,10 @@ type Notice struct {
 
 type keyDigest []byte
 
-func (d keyDigest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d), nil }
+func (k keyDigest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k), nil }
 
-func (d *keyDigest) UnmarshalText(text []byte) (err error) {
-	*d, err = hex.AppendDecode(keyDigest{}, text)
+func (k *keyDigest) UnmarshalText(text []byte) (err error) {
+	*k, err = hex.AppendDecode(keyDigest{}, text)
 	return err
 }
 

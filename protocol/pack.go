@@ -159,8 +159,8 @@ func (c *Client) packed(p pack, s Study) ([]byte, Study, error) {
 	return file, s, nil
 }
 
-// Accepted is the coordinator's reply to a carried answer.
-type Accepted struct {
+// AcceptedAnswer is the coordinator's reply to a carried answer.
+type AcceptedAnswer struct {
 	Party    study.PartyID `json:"party"`
 	Study    study.Hash    `json:"plan"`
 	Name     string        `json:"study"`
@@ -170,9 +170,9 @@ type Accepted struct {
 }
 
 // Accept submits an answer file, which counts like the party's own call. It may be repeated.
-func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
-	fail := func(err error) (Accepted, error) {
-		return Accepted{}, fmt.Errorf("accept answer: %w", err)
+func (c *Client) Accept(ctx context.Context, answer []byte) (AcceptedAnswer, error) {
+	fail := func(err error) (AcceptedAnswer, error) {
+		return AcceptedAnswer{}, fmt.Errorf("accept answer: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
 	defer cancel()
@@ -194,7 +194,7 @@ func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	if len(reply.PlanHash) != len(study.Hash{}) || reply.Notice == nil {
 		return fail(fmt.Errorf("%w: the reply names no study", ErrDamaged))
 	}
-	a := Accepted{Party: study.PartyID(reply.Party), Study: study.Hash(reply.PlanHash),
+	a := AcceptedAnswer{Party: study.PartyID(reply.Party), Study: study.Hash(reply.PlanHash),
 		Declined: reply.Declined}
 	p := pack{successions: c.Keys().Successions(), notices: []carriedNotice{noticeOf(reply.Notice)}}
 	s, err := c.show(ctx, a.Study.String())

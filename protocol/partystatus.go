@@ -88,19 +88,19 @@ type PartyStatus struct {
 }
 
 // Words describes the status. now is the coordinator's time.
-func (s PartyStatus) Words(now time.Time) string {
+func (p PartyStatus) Words(now time.Time) string {
 	seen := "has not called since the coordinator started"
-	if !s.Seen.IsZero() {
-		seen = "called " + Ago(now.Sub(s.Seen))
+	if !p.Seen.IsZero() {
+		seen = "called " + TimeAgo(now.Sub(p.Seen))
 	}
-	if s.Wait == "" {
-		return s.Party + ": " + seen
+	if p.Wait == "" {
+		return p.Party + ": " + seen
 	}
-	return s.Party + ": " + s.Wait.Words() + " (" + seen + ")"
+	return p.Party + ": " + p.Wait.Words() + " (" + seen + ")"
 }
 
-// Ago formats a past duration, for example 90s as "1m30s ago".
-func Ago(d time.Duration) string {
+// TimeAgo formats a past duration, for example 90s as "1m30s ago".
+func TimeAgo(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:
 		return "just now"

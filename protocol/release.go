@@ -31,8 +31,8 @@ type SignedRelease struct {
 
 // File returns the release's file, with everything that "caucus release verify" needs except the
 // pool.
-func (r SignedRelease) File() ([]byte, error) {
-	b, err := json.MarshalIndent(r, "", " ")
+func (s SignedRelease) File() ([]byte, error) {
+	b, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("write release: %w", err)
 	}
@@ -51,10 +51,10 @@ var ErrUnsigned = errors.New("the release has no signature")
 
 // MarshalJSON writes the release's file, with Document as it was signed. Without a signature it
 // names no signer.
-func (r SignedRelease) MarshalJSON() ([]byte, error) {
-	f := signedReleaseFile{Release: r.Document, Signature: r.Signature, Successions: r.Successions}
-	if r.Signature != nil {
-		f.Signer = &r.Signer
+func (s SignedRelease) MarshalJSON() ([]byte, error) {
+	f := signedReleaseFile{Release: s.Document, Signature: s.Signature, Successions: s.Successions}
+	if s.Signature != nil {
+		f.Signer = &s.Signer
 	}
 	return json.Marshal(f)
 }
@@ -118,11 +118,11 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 
 // Check checks that key signed the release. Without a signature it returns ErrUnsigned; for another
 // key or other bytes the error wraps ErrDamaged.
-func (r SignedRelease) Check(key Verifier) error {
-	if len(r.Signature) == 0 {
+func (s SignedRelease) Check(key Verifier) error {
+	if len(s.Signature) == 0 {
 		return ErrUnsigned
 	}
-	return key.Verify(ReleaseDocument, r.Document, r.Signature)
+	return key.Verify(ReleaseDocument, s.Document, s.Signature)
 }
 
 // checkForm returns study.ErrForm for a release of another form, which is the version of its

@@ -57,8 +57,8 @@ func LoadSealingKey(path string) (*SealingKey, error) {
 }
 
 // Save writes the key with mode 0600.
-func (k *SealingKey) Save(path string) error {
-	secret, err := k.key.Bytes()
+func (s *SealingKey) Save(path string) error {
+	secret, err := s.key.Bytes()
 	if err == nil {
 		err = WriteSecret(path, fmt.Appendf(nil, "%x\n", secret))
 	}
@@ -69,7 +69,7 @@ func (k *SealingKey) Save(path string) error {
 }
 
 // Public returns the public key, 1216 bytes.
-func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
+func (s *SealingKey) Public() []byte { return s.key.PublicKey().Bytes() }
 
 // KeyPin is the SHA-256 of a helper's public sealing key. Parties' policies contain it, in
 // hexadecimal.
@@ -79,18 +79,18 @@ type KeyPin [sha256.Size]byte
 func SealingPin(public []byte) KeyPin { return sha256.Sum256(public) }
 
 // String returns 64 lower-case hexadecimal digits, as a policy has them.
-func (p KeyPin) String() string { return hex.EncodeToString(p[:]) }
+func (k KeyPin) String() string { return hex.EncodeToString(k[:]) }
 
 // MarshalText writes what String returns. It never fails.
-func (p KeyPin) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, p[:]), nil }
+func (k KeyPin) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
 
 // UnmarshalText takes exactly 64 hexadecimal digits, of either case. A helper's other key has the
 // same length: only a comparison tells them apart.
-func (p *KeyPin) UnmarshalText(text []byte) error {
-	if len(text) != hex.EncodedLen(len(p)) {
-		return fmt.Errorf("read pin of a sealing key: have %d characters, want %d", len(text), hex.EncodedLen(len(p)))
+func (k *KeyPin) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(k)) {
+		return fmt.Errorf("read pin of a sealing key: have %d characters, want %d", len(text), hex.EncodedLen(len(k)))
 	}
-	_, err := hex.Decode(p[:], text)
+	_, err := hex.Decode(k[:], text)
 	return err
 }
 
@@ -111,14 +111,14 @@ type ShareBinding struct {
 
 // bytes returns HPKE's associated data. Each field has a fixed length, or its length comes before
 // it.
-func (b ShareBinding) bytes() []byte {
-	out := append(append([]byte("helper"), b.Plan[:]...), b.Acceptance[:]...)
-	for _, field := range [][]byte{[]byte(b.Party), b.Head} {
+func (s ShareBinding) bytes() []byte {
+	out := append(append([]byte("helper"), s.Plan[:]...), s.Acceptance[:]...)
+	for _, field := range [][]byte{[]byte(s.Party), s.Head} {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(field)))
 		out = append(out, field...)
 	}
-	out = binary.BigEndian.AppendUint64(out, uint64(b.Weight))
-	return append(out, b.Other[:]...)
+	out = binary.BigEndian.AppendUint64(out, uint64(s.Weight))
+	return append(out, s.Other[:]...)
 }
 
 // SealShare encrypts a helper's share to its public key.
@@ -140,12 +140,12 @@ func SealShare(public []byte, b ShareBinding, share []byte) ([]byte, error) {
 }
 
 // OpenShare decrypts a share that was encrypted with exactly this binding. Errors wrap ErrDamaged.
-func (k *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
+func (s *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
 	const enc = SealOverhead - 16
 	if len(sealed) < SealOverhead {
 		return nil, fmt.Errorf("%w: a sealed share has %d bytes, at least %d are needed", ErrDamaged, len(sealed), SealOverhead)
 	}
-	from, err := hpke.NewRecipient(sealed[:enc], k.key, sealingKDF, sealingAEAD,
+	from, err := hpke.NewRecipient(sealed[:enc], s.key, sealingKDF, sealingAEAD,
 		[]byte(sealingInfo))
 	if err != nil {
 		return nil, fmt.Errorf("%w: a sealed share: %w", ErrDamaged, err)

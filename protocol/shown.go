@@ -14,9 +14,9 @@ import (
 	"caucus/study"
 )
 
-// Shown is a document in which a coordinator signed its ledger's head. A client shows it to the
+// ShownHead is a document in which a coordinator signed its ledger's head. A client shows it to the
 // coordinator. If the ledger lacks the signed entry, the ledger was restored from an old backup.
-type Shown struct {
+type ShownHead struct {
 	Kind      Document `json:"kind"`
 	Document  []byte   `json:"document"`
 	Signature []byte   `json:"signature"`
@@ -26,12 +26,12 @@ type Shown struct {
 const MaxShown = 64 << 10
 
 // SignedHead signs only a ledger's head, so the same head always gives the same bytes.
-func SignedHead(h privacy.Head, s *Signer) Shown {
+func SignedHead(h privacy.Head, s *Signer) ShownHead {
 	document, err := json.Marshal(headDocument{h})
 	if err != nil {
 		panic(err) // impossible: numbers and hexadecimal always marshal
 	}
-	return Shown{HeadDocument, document, s.Sign(HeadDocument, document)}
+	return ShownHead{HeadDocument, document, s.Sign(HeadDocument, document)}
 }
 
 type headDocument struct {
@@ -39,7 +39,7 @@ type headDocument struct {
 }
 
 // Head checks the signature and returns the ledger's head at signing. Errors wrap ErrDamaged.
-func (s Shown) Head(key Verifier) (privacy.Head, error) {
+func (s ShownHead) Head(key Verifier) (privacy.Head, error) {
 	fail := func(err error) (privacy.Head, error) {
 		return privacy.Head{}, fmt.Errorf("%w: %s: %v", ErrDamaged, s.Kind, err)
 	}
@@ -93,19 +93,19 @@ func (s Shown) Head(key Verifier) (privacy.Head, error) {
 	return fail(errors.New("no such document tells how far a ledger was"))
 }
 
-func (s Shown) proto() *pb.Shown {
+func (s ShownHead) proto() *pb.Shown {
 	if s.Kind == "" {
 		return nil
 	}
 	return &pb.Shown{Kind: string(s.Kind), Document: s.Document, Signature: s.Signature}
 }
 
-// ShownOf reads a caller's document; the zero Shown if there is none.
-func ShownOf(s *pb.Shown) Shown {
+// ShownHeadOf reads a caller's document; the zero Shown if there is none.
+func ShownHeadOf(s *pb.Shown) ShownHead {
 	if s == nil {
-		return Shown{}
+		return ShownHead{}
 	}
-	return Shown{Document(s.Kind), s.Document, s.Signature}
+	return ShownHead{Document(s.Kind), s.Document, s.Signature}
 }
 
 // memory keeps the newest document that the coordinator signed, in a file if path is set. The
@@ -115,13 +115,13 @@ type memory struct {
 	path string
 
 	mu      sync.Mutex // guards the fields below and the file
-	held    Shown
+	held    ShownHead
 	head    privacy.Head
 	helpers []HelperLine // states of helpers from releases, each only once
 }
 
 type remembered struct {
-	Shown
+	ShownHead
 	Helpers []HelperLine `json:"helpers,omitempty"`
 }
 
@@ -150,7 +150,7 @@ func (m *memory) read(keys Verifier) error {
 		return fmt.Errorf("read %s, which keeps how far the coordinator was: remove it if the coordinator is another one now: %w", m.path, err)
 	}
 	if m.held.Kind == "" || head.Sequence > m.head.Sequence {
-		m.held, m.head = held.Shown, head
+		m.held, m.head = held.ShownHead, head
 	}
 	for _, l := range held.Helpers {
 		m.add(l)
@@ -158,7 +158,7 @@ func (m *memory) read(keys Verifier) error {
 	return nil
 }
 
-func (m *memory) newest() (Shown, privacy.Head) {
+func (m *memory) newest() (ShownHead, privacy.Head) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.held, m.head
@@ -166,7 +166,7 @@ func (m *memory) newest() (Shown, privacy.Head) {
 
 // keep stores a newer document. It also keeps documents that other processes of this identity
 // stored.
-func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
+func (m *memory) keep(s ShownHead, head privacy.Head, keys Verifier) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.held.Kind != "" && head.Sequence <= m.head.Sequence || len(s.Document) > MaxShown {

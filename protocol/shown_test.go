@@ -27,7 +27,7 @@ func TestShown(t *testing.T) {
 		string(again.Signature) != string(signed.Signature) {
 		t.Error("the same head is signed as other bytes")
 	}
-	for what, s := range map[string]Shown{"head": signed,
+	for what, s := range map[string]ShownHead{"head": signed,
 		"receipt": {ReceiptDocument, receipt.Document, receipt.Signature}} {
 		if have, err := s.Head(signer.Key()); err != nil || have != head {
 			t.Errorf("%s: %v, %v", what, have, err)
@@ -38,7 +38,7 @@ func TestShown(t *testing.T) {
 		other.Kind = PlanDocument
 		long := s
 		long.Document = append(make([]byte, 0, MaxShown+1), s.Document...)[:MaxShown+1]
-		for how, bad := range map[string]Shown{"a made-up number": made, "another kind": other,
+		for how, bad := range map[string]ShownHead{"a made-up number": made, "another kind": other,
 			"nothing": {}, "too long": long} {
 			if have, err := bad.Head(signer.Key()); !errors.Is(err, ErrDamaged) {
 				t.Errorf("%s, %s: %v, %v", what, how, have, err)
@@ -114,7 +114,7 @@ func TestHelperLines(t *testing.T) {
 func TestMemory(t *testing.T) {
 	signer := must(NewSigner())
 	path := filepath.Join(t.TempDir(), "memory")
-	at := func(n int64, hash byte) (Shown, privacy.Head) {
+	at := func(n int64, hash byte) (ShownHead, privacy.Head) {
 		h := privacy.Head{Sequence: n, Hash: privacy.Digest{hash}}
 		return SignedHead(h, signer), h
 	}

@@ -55,21 +55,21 @@ const (
 type SignerKey [ed25519.PublicKeySize]byte
 
 // MarshalText writes 64 lower-case hexadecimal digits. It never fails.
-func (k SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
+func (s SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
 
 // UnmarshalText takes exactly 64 hexadecimal digits. It does not check that they are a point of the
 // curve: Verify fails if not.
-func (k *SignerKey) UnmarshalText(text []byte) error {
-	if len(text) != hex.EncodedLen(len(k)) {
+func (s *SignerKey) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(s)) {
 		return fmt.Errorf("read signer key: have %d characters, want %d", len(text),
-			hex.EncodedLen(len(k)))
+			hex.EncodedLen(len(s)))
 	}
-	_, err := hex.Decode(k[:], text)
+	_, err := hex.Decode(s[:], text)
 	return err
 }
 
 // String returns what MarshalText writes.
-func (k SignerKey) String() string { return hex.EncodeToString(k[:]) }
+func (s SignerKey) String() string { return hex.EncodeToString(s[:]) }
 
 // Verifier checks that the coordinator signed exactly these bytes as this kind of document. Errors
 // wrap ErrDamaged. SignerKey implements it, and so does Keys for a coordinator that changed keys.
@@ -79,8 +79,8 @@ type Verifier interface {
 
 // Verify implements Verifier for one key, by Ed25519ctx with d as the context. The error wraps
 // ErrDamaged.
-func (k SignerKey) Verify(d Document, document, signature []byte) error {
-	if ed25519.VerifyWithOptions(k[:], document, signature,
+func (s SignerKey) Verify(d Document, document, signature []byte) error {
+	if ed25519.VerifyWithOptions(s[:], document, signature,
 		&ed25519.Options{Context: string(d)}) != nil {
 		return fmt.Errorf("%w: the signature of this %s is not the coordinator's", ErrDamaged, d)
 	}

@@ -36,10 +36,10 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 
 // Charge declares the cost of this release: exact as the proof gives it, charged as the ledger
 // counts it. charged must not be below exact.
-func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
+func (r ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	return Charge{
-		Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound,
-		Exact: exact, Matrix: t.Matrix, Cost: charged,
+		Output: r.Output, Mechanism: r.Mechanism.Name(), Parameters: privacy.ParametersOf(r.Mechanism), Bound: r.Bound,
+		Exact: exact, Matrix: r.Matrix, Cost: charged,
 	}
 }
 
@@ -78,8 +78,8 @@ func Squared(l2 int64) int64 {
 }
 
 // Laplace reports whether the noise is discrete Laplace. All other noise is close to normal.
-func (t ReleaseTerms) Laplace() bool {
-	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
+func (r ReleaseTerms) Laplace() bool {
+	_, ok := r.Mechanism.(privacy.DiscreteLaplace)
 	return ok
 }
 

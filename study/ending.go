@@ -40,25 +40,25 @@ type Ending struct {
 const longestQuiet = 30 * 24 * 3600 // in seconds
 
 // check refuses an invalid rule; field is the rule's path in the plan.
-func (r *SealRule) check(field string) error {
+func (s *SealRule) check(field string) error {
 	switch {
-	case r == nil:
+	case s == nil:
 		return nil
-	case !(r.Share > 0 && r.Share <= 1):
-		return PlanError(field+".share", "%v is not in (0,1]: give the share of the roster that has to have contributed, such as 0.95", r.Share)
-	case r.QuietSeconds < 0 || r.QuietSeconds > longestQuiet:
-		return PlanError(field+".quiet_seconds", "%d is not between 0 and %d", r.QuietSeconds,
+	case !(s.Share > 0 && s.Share <= 1):
+		return PlanError(field+".share", "%v is not in (0,1]: give the share of the roster that has to have contributed, such as 0.95", s.Share)
+	case s.QuietSeconds < 0 || s.QuietSeconds > longestQuiet:
+		return PlanError(field+".quiet_seconds", "%d is not between 0 and %d", s.QuietSeconds,
 			longestQuiet)
 	}
 	return nil
 }
 
 // Quiet returns QuietSeconds as a duration, 0 for no rule.
-func (r *SealRule) Quiet() time.Duration {
-	if r == nil {
+func (s *SealRule) Quiet() time.Duration {
+	if s == nil {
 		return 0
 	}
-	return time.Duration(r.QuietSeconds) * time.Second
+	return time.Duration(s.QuietSeconds) * time.Second
 }
 
 // Enough returns how many contributions from a roster of this size seal the study early. Without

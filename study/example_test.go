@@ -44,22 +44,23 @@ func (counting) Words(p study.Plan) study.Words {
 		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise,
 	}
 }
-func (k counting) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
-	a := study.Agree(k, p, pool)
-	return countingTask{bodies.Task{Agreed: a, Statistic: counts{p}}}, nil
+func (c counting) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+	a := study.NewTaskBase(c, p, pool)
+	return countingTask{bodies.Task{TaskBase: a, Statistic: counts{p}}}, nil
 }
 
 type countingTask struct{ bodies.Task }
 
-func (t countingTask) Work(records int) (study.Work, error) {
-	return study.Work{Rest: t.CommonWork(records)}, nil
+func (c countingTask) Work(records int) (study.Work, error) {
+	return study.Work{Rest: c.CommonWork(records)}, nil
 }
 
 // countingFinisher is the half of who releases.
 type countingFinisher struct{ countingTask }
 
-func (t countingFinisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
-	total, _, err := t.Total(of, r)
+func (c countingFinisher) Finish(of study.Contributions, r []privacy.Published) (study.Result,
+	error) {
+	total, _, err := c.Total(of, r)
 	if err != nil {
 		return study.Result{}, err
 	}
@@ -144,7 +145,7 @@ features:
 		must(err)
 		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the party's ledger
 		must(err)
-		released, err := study.Settle(ctx, ledger, s.Hash, c.Requests)
+		released, err := study.ReleaseRequests(ctx, ledger, s.Hash, c.Requests)
 		must(err)
 		body, err := c.Body(released)
 		must(err)
@@ -158,7 +159,7 @@ features:
 	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	must(err)
 	release, err := life.Conclude(ctx, s, countingFinisher{task.(countingTask)},
-		study.Summed{Sum: sum}, ledger)
+		study.Contributions{Sum: sum}, ledger)
 	must(err)
 
 	var counted []float64

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Keeper is a task whose Finish reads the stored bodies of all contributions, because they are not
-// added up.
-type Keeper interface {
+// BodyKeeper is a task whose Finish reads the stored bodies of all contributions, because they are
+// not added up.
+type BodyKeeper interface {
 	Task
 	Checker
 	// PublicBodies reports whether every reader may see the bodies, because each passed a party's
@@ -32,7 +32,7 @@ type Checker interface {
 
 // NewChecker makes a checker of contributions to a task, for one goroutine.
 func NewChecker(t Task) (Checker, error) {
-	if k, ok := t.(Keeper); ok {
+	if k, ok := t.(BodyKeeper); ok {
 		return k, nil
 	}
 	return t.NewSum()
@@ -112,9 +112,9 @@ func ParseBodies(b []byte) (Bodies, int, error) {
 	return read, len(all), nil
 }
 
-// Summed holds a study's contributions: their sum or, for a Keeper, their bodies. Both are nil for
-// readers who may not see them.
-type Summed struct {
+// Contributions holds a study's contributions: their sum or, for a Keeper, their bodies. Both are
+// nil for readers who may not see them.
+type Contributions struct {
 	Contributions int
 	Weight        int64 // total of ballots or records; 0 if contributions have no weight
 	Sum           Sum
@@ -125,32 +125,32 @@ type Summed struct {
 }
 
 // MarshalBinary returns the canonical bytes of the sum or the bodies.
-func (s Summed) MarshalBinary() ([]byte, error) {
+func (s Contributions) MarshalBinary() ([]byte, error) {
 	if s.Bodies != nil {
 		return s.Bodies.MarshalBinary()
 	}
 	return s.Sum.MarshalBinary()
 }
 
-// Gathering collects contributions in memory: their sum or, for a Keeper, their bodies.
-type Gathering struct {
+// Accumulator collects contributions in memory: their sum or, for a Keeper, their bodies.
+type Accumulator struct {
 	Checker
 	Sum   Sum // nil if the task is a Keeper
 	kept  [][]byte
 	count int
 }
 
-// Gather starts without contributions. For a Keeper memory grows with their number, else it does
-// not.
-func Gather(t Task) (*Gathering, error) {
+// NewAccumulator starts without contributions. For a Keeper memory grows with their number, else it
+// does not.
+func NewAccumulator(t Task) (*Accumulator, error) {
 	c, err := NewChecker(t)
-	g := &Gathering{Checker: c}
+	g := &Accumulator{Checker: c}
 	g.Sum, _ = c.(Sum)
 	return g, err
 }
 
 // Add checks a body and adds it. After an error, the gathering is as before.
-func (g *Gathering) Add(body []byte) error {
+func (g *Accumulator) Add(body []byte) error {
 	if g.Sum != nil {
 		if err := g.Sum.Add(body); err != nil {
 			return err
@@ -166,8 +166,8 @@ func (g *Gathering) Add(body []byte) error {
 }
 
 // Summed returns what was added so far. The sum is shared with g: do not Add afterwards.
-func (g *Gathering) Summed() Summed {
-	s := Summed{Contributions: g.count, Sum: g.Sum}
+func (g *Accumulator) Summed() Contributions {
+	s := Contributions{Contributions: g.count, Sum: g.Sum}
 	if g.Sum != nil {
 		s.Weight = g.Sum.Weight()
 	} else {

@@ -99,10 +99,10 @@ type Tuner interface {
 	Tune(*Plan, *auxdata.Pool) error
 }
 
-// Settle makes the requested releases through a ledger, in order. No other code calls
+// ReleaseRequests makes the requested releases through a ledger, in order. No other code calls
 // Ledger.Release. A repeated call gives the same answers at no further cost. Sums of contributions
 // go through life.Conclude, which names the contributions.
-func Settle(ctx context.Context, l *privacy.Ledger, plan Hash,
+func ReleaseRequests(ctx context.Context, l *privacy.Ledger, plan Hash,
 	requests []Request) ([]privacy.Published, error) {
 	out := make([]privacy.Published, 0, len(requests))
 	for _, r := range requests {

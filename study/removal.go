@@ -27,19 +27,19 @@ type Removal struct {
 	Why string
 }
 
-// Unproved is a Removal without a bound.
-func Unproved(format string, args ...any) Removal {
+// RemovalUnproved is a Removal without a bound.
+func RemovalUnproved(format string, args ...any) Removal {
 	return Removal{Why: fmt.Sprintf(format, args...)}
 }
 
-// OfLabels is the Removal at unit label, where the relation does not exist.
-func OfLabels() Removal {
-	return Unproved("a label can be replaced, but not added or removed")
+// RemovalOfLabels is the Removal at unit label, where the relation does not exist.
+func RemovalOfLabels() Removal {
+	return RemovalUnproved("a label can be replaced, but not added or removed")
 }
 
-// Unchanged is the Removal of sums in which an empty record counts like any other. Removing a
-// record then replaces it by the empty record, so b holds.
-func Unchanged(b privacy.Bound) Removal {
+// RemovalUnchanged is the Removal of sums in which an empty record counts like any other. Removing
+// a record then replaces it by the empty record, so b holds.
+func RemovalUnchanged(b privacy.Bound) Removal {
 	return Removal{&b, "the number of records is public, so an empty record, which counts too, takes the place of a removed one"}
 }
 
@@ -73,16 +73,16 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 const offCalibration = 0.05
 
 // epsilonWith returns the ε at δ of a publication's noise under bound b.
-func (c ReleaseCost) epsilonWith(b privacy.Bound, delta float64) (epsilon float64, ok bool) {
-	cost := privacy.Cost{Unit: c.Cost.Unit, Delta: c.Cost.Delta}
-	switch c.Mechanism {
+func (r ReleaseCost) epsilonWith(b privacy.Bound, delta float64) (epsilon float64, ok bool) {
+	cost := privacy.Cost{Unit: r.Cost.Unit, Delta: r.Cost.Delta}
+	switch r.Mechanism {
 	case privacy.DiscreteGaussian{}.Name(): // ρ is L2²/2σ², so it grows as the bound's L2² does
-		if c.Cost.Rho == nil || c.Cost.Rho.Sign() <= 0 || c.Bound.L2sq <= 0 {
+		if r.Cost.Rho == nil || r.Cost.Rho.Sign() <= 0 || r.Bound.L2sq <= 0 {
 			return 0, false
 		}
-		cost.Rho = new(big.Rat).Mul(c.Cost.Rho, big.NewRat(b.L2sq, c.Bound.L2sq))
+		cost.Rho = new(big.Rat).Mul(r.Cost.Rho, big.NewRat(b.L2sq, r.Bound.L2sq))
 	case privacy.DiscreteLaplace{}.Name(), privacy.KNorm{}.Name():
-		m, err := privacy.MechanismOf(c.Mechanism, c.Parameters)
+		m, err := privacy.MechanismOf(r.Mechanism, r.Parameters)
 		if err != nil {
 			return 0, false
 		}

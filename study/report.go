@@ -40,8 +40,8 @@ type ReportBar struct {
 	Main             bool // the release's number; the others are for comparison
 }
 
-// Bar makes a number with the interval value ± off.
-func Bar(name string, value, off float64) ReportBar {
+// IntervalBar makes a number with the interval value ± off.
+func IntervalBar(name string, value, off float64) ReportBar {
 	return ReportBar{Name: name, Value: value, Low: value - off, High: value + off}
 }
 

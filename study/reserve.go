@@ -31,7 +31,7 @@ func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reser
 }
 
 // Reserve makes the one reservation for a vector of this length. With no matrix the source is zero.
-func (t ReleaseTerms) Reserve(length int) []Reservation {
-	return []Reservation{{t.Output,
-		privacy.Terms{Mechanism: t.Mechanism, Bound: t.Bound, Length: length, Source: t.Matrix}}}
+func (r ReleaseTerms) Reserve(length int) []Reservation {
+	return []Reservation{{r.Output,
+		privacy.Terms{Mechanism: r.Mechanism, Bound: r.Bound, Length: length, Source: r.Matrix}}}
 }

@@ -37,7 +37,7 @@ func States() []State { return []State{InDraft, Open, Sealed, Folded, Released, 
 type BodyDigest [sha256.Size]byte
 
 // String returns 64 lower-case hexadecimal digits.
-func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
+func (b BodyDigest) String() string { return hex.EncodeToString(b[:]) }
 
 // Causes that seal a study before its deadline while contributions are missing.
 const (
@@ -46,4 +46,4 @@ const (
 )
 
 // Compare orders digests by their bytes.
-func (d BodyDigest) Compare(other BodyDigest) int { return bytes.Compare(d[:], other[:]) }
+func (b BodyDigest) Compare(other BodyDigest) int { return bytes.Compare(b[:], other[:]) }

@@ -54,7 +54,7 @@ type Finisher interface {
 	// Finish makes the result from the answers to the sum's requests, in their order. It is
 	// post-processing and deterministic to the byte. It refuses a weight that is impossible for the
 	// number of contributions. A Keeper's Finish streams the bodies, which may exceed memory.
-	Finish(s Summed, released []privacy.Published) (Result, error)
+	Finish(s Contributions, released []privacy.Published) (Result, error)
 }
 
 // Recomputer is a Finisher with a result that readers cannot compute again by Finish, because the
@@ -64,7 +64,8 @@ type Recomputer interface {
 	// Recompute is Finish with help from a release's claimed result. It copies as few numbers as
 	// possible from the claim, each in its required place and shape, so that no other data can hide
 	// there. unseen describes the numbers that were copied without a check, "" for none.
-	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string,
+	Recompute(s Contributions, released []privacy.Published, claimed Result) (made Result,
+		unseen string,
 		err error)
 }
 
@@ -93,34 +94,34 @@ type Counter interface {
 	Counts(values []int64) (lines []string, record int64)
 }
 
-// Agreed holds the common part of every task; kinds embed it.
-type Agreed struct {
+// TaskBase holds the common part of every task; kinds embed it.
+type TaskBase struct {
 	plan  Plan
 	pool  *auxdata.Pool
 	hash  Hash // the plan's hash
 	words Words
 }
 
-// Agree makes the common part for a checked plan.
-func Agree(k Kind, p Plan, pool *auxdata.Pool) Agreed {
+// NewTaskBase makes the common part for a checked plan.
+func NewTaskBase(k Kind, p Plan, pool *auxdata.Pool) TaskBase {
 	canonical, err := p.Canonical()
 	if err != nil { // the check has encoded the plan before
 		panic(err)
 	}
-	return Agreed{p, pool, HashOf(canonical), k.Words(p)}
+	return TaskBase{p, pool, HashOf(canonical), k.Words(p)}
 }
 
 // Plan is the checked plan. Its slices and maps are shared: do not change them.
-func (a Agreed) Plan() Plan { return a.plan }
+func (a TaskBase) Plan() Plan { return a.plan }
 
 // Hash is that of the plan's canonical bytes, computed once.
-func (a Agreed) Hash() Hash { return a.hash }
+func (a TaskBase) Hash() Hash { return a.hash }
 
 // Pool is the public pool that the plan names by digest, already encoded and mapped.
-func (a Agreed) Pool() *auxdata.Pool { return a.pool }
+func (a TaskBase) Pool() *auxdata.Pool { return a.pool }
 
 // Words explain the plan to persons and policies. They were computed once, when the task was made.
-func (a Agreed) Words() Words { return a.words }
+func (a TaskBase) Words() Words { return a.words }
 
 // CommonWork bounds the work that every kind has: decode this number of records, check the plan's
 // condition on each, map them, and work on the pool.
@@ -129,7 +130,7 @@ func (a Agreed) Words() Words { return a.words }
 // once, at a cost that does not depend on its values. learners.Work bounds classifiers. For
 // mechanism logistic, the bound counts the iterations that aggregation.SolveSurely takes in
 // practice; SolveSurely itself stops after a larger public number.
-func (a Agreed) CommonWork(records int) float64 {
+func (a TaskBase) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(a.plan.Schema.Dim())
 	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()),
 		float64(len(a.plan.Schema.Classes()))

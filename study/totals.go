@@ -54,11 +54,11 @@ func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 }
 
 // String omits the reason.
-func (t UnitTotal) String() string {
-	if t.Epsilon == nil {
-		return fmt.Sprintf("guarantee for a %s: none", t.Unit)
+func (u UnitTotal) String() string {
+	if u.Epsilon == nil {
+		return fmt.Sprintf("guarantee for a %s: none", u.Unit)
 	}
-	return fmt.Sprintf("guarantee for a %s: ε = %g, δ = %.3g", t.Unit, *t.Epsilon, t.Delta)
+	return fmt.Sprintf("guarantee for a %s: ε = %g, δ = %.3g", u.Unit, *u.Epsilon, u.Delta)
 }
 
 // NotProtected lists the gaps in a plan's guarantee, most important first.

@@ -43,20 +43,21 @@ func (p Plan) WhereReadsLabel() bool {
 // apply the condition, before any computation (proof: dataset.Schema.EncodeWhere).
 func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark,
 	error) {
-	h, remarks, err := p.Hold(s, t)
+	h, remarks, err := p.EncodeLater(s, t)
 	if err != nil {
 		return nil, nil, err
 	}
 	return h.All(), remarks, nil
 }
 
-// Hold is Encode for records to be encoded later.
-func (p Plan) Hold(s dataset.Schema, t *dataset.Table) (*dataset.Held, []dataset.Remark, error) {
+// EncodeLater is Encode for records to be encoded later.
+func (p Plan) EncodeLater(s dataset.Schema, t *dataset.Table) (*dataset.EncodedTable,
+	[]dataset.Remark, error) {
 	c, err := p.condition(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.HoldLabelled(t, c)
+	return s.EncodeLabelledLater(t, c)
 }
 
 // Decode is Encode for records in coded form, under a schema that has all columns of s.

@@ -79,7 +79,7 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 		yes.Account, "signed", yes.Signature != nil); err != nil {
 		return fail(err)
 	}
-	if err := k.site.Studies.Of(r.Plan).WriteJSON(site.ApprovalFile(as), yes); err != nil {
+	if err := k.site.Studies.Folder(r.Plan).WriteJSON(site.ApprovalFile(as), yes); err != nil {
 		return fail(err)
 	}
 	return k.review(ctx, r.Plan)
@@ -103,7 +103,7 @@ func (k *Desk) Refuse(ctx context.Context, name string, who Approver,
 	fail := func(err error) (Review, error) {
 		return r, fmt.Errorf("refuse study %s: %w", textpage.Printable(r.Study), err)
 	}
-	d := k.site.Studies.Of(h)
+	d := k.site.Studies.Folder(h)
 	as, err := who.name()
 	switch {
 	case err != nil:

@@ -135,7 +135,7 @@ func TestUndeclared(t *testing.T) {
 	if found, err := a.CheckSource(ctx, "ward"); err != nil || found.Found != 61 {
 		t.Errorf("%+v, %v", found, err)
 	}
-	declared, err := a.DeclareSource(ctx, "ward", who, source.How{Vouch: true})
+	declared, err := a.DeclareSource(ctx, "ward", who, source.DeclareOptions{Vouch: true})
 	if err != nil || declared.Declared.By != "alice" || declared.Declared.Account == "" {
 		t.Errorf("%+v, %v", declared, err)
 	}

@@ -49,16 +49,16 @@ func account() string {
 	return fmt.Sprintf("%s (uid %s)", u.Username, u.Uid)
 }
 
-func (who Approver) account() string {
-	if who.Through == "" {
+func (a Approver) account() string {
+	if a.Through == "" {
 		return account()
 	}
-	return account() + ", through " + who.Through
+	return account() + ", through " + a.Through
 }
 
-func (who Approver) name() (string, error) {
+func (a Approver) name() (string, error) {
 	// In one form, so that nobody counts twice: é may be one character or two.
-	name := norm.NFC.String(strings.Join(strings.Fields(who.Name), " "))
+	name := norm.NFC.String(strings.Join(strings.Fields(a.Name), " "))
 	if name == "" {
 		u, err := user.Current()
 		if err != nil {
@@ -84,7 +84,7 @@ func (k *Desk) CheckSource(ctx context.Context, name string) (source.Report, err
 
 // DeclareSource stores a person's declaration of a source (source.Sources.Declare).
 func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver,
-	how source.How) (source.Report, error) {
+	how source.DeclareOptions) (source.Report, error) {
 	return k.site.Sources.Declare(ctx, name, how, func(d *source.Declaration) (err error) {
 		if d.By, err = who.name(); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (k *Desk) ForgetSource(name string, who Approver) error {
 // nothing is charged, so none may leave. The source must be declared. A plan's least number of
 // records does not apply.
 func (k *Desk) Records(p study.Plan) (*dataset.Records, error) {
-	records, err := k.site.Sources.Own(p)
+	records, err := k.site.Sources.AllRecords(p)
 	if err != nil {
 		return nil, fmt.Errorf("read this site's records: %w", err)
 	}

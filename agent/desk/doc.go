@@ -13,6 +13,6 @@
 //   - Text that others wrote stays on its own line on a terminal, whatever characters it has.
 //   - Only a person with access to the folder can open the page, by a link that was made there.
 //
-// Read desk.go, sight.go, values.go; then review.go and reviewdata.go (a study's review) and
-// wording.go (its text); approval.go and page.go.
+// Read desk.go, recordsummary.go, values.go; then review.go and reviewdata.go (a study's review)
+// and wording.go (its text); approval.go and page.go.
 package desk

@@ -35,7 +35,7 @@ type asked struct {
 	*testsite.Site
 	*desk.Desk
 	site *site.Site
-	d    site.Dossier // the study's
+	d    site.StudyFolder // the study's
 }
 
 // ask opens a site's desk, on a study whose plan and pool were fetched.
@@ -267,7 +267,7 @@ func TestDeskNames(t *testing.T) {
 			t.Errorf("%q: %d %s", name, code, page)
 		}
 	}
-	by, _ := a.site.Approvers(a.site.Studies.Of(r.Asked.Hash), r.Asked.Hash, r.Asked.Plan)
+	by, _ := a.site.Approvers(a.site.Studies.Folder(r.Asked.Hash), r.Asked.Hash, r.Asked.Plan)
 	slices.Sort(by)
 	if !slices.Equal(by, []string{"Anna Schmidt", "Müller", "李 明"}) {
 		t.Errorf("approved by %q", by)

@@ -122,9 +122,9 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request,
 		p.mu.Unlock()
 		switch {
 		case errors.Is(err, errNoStudy):
-			webpage.Say(w, http.StatusNotFound, "There is no such study here", "It may be of another agent, or gone with an older state folder.")
+			webpage.WriteMessage(w, http.StatusNotFound, "There is no such study here", "It may be of another agent, or gone with an older state folder.")
 		case err != nil:
-			webpage.Say(w, http.StatusInternalServerError, "The page could not be made",
+			webpage.WriteMessage(w, http.StatusInternalServerError, "The page could not be made",
 				textpage.Printable(err.Error()))
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -149,13 +149,13 @@ func (p *Page) decide(
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 		if err := r.ParseForm(); err != nil {
-			webpage.Say(w, http.StatusBadRequest, "The form could not be read",
+			webpage.WriteMessage(w, http.StatusBadRequest, "The form could not be read",
 				"Open the study's page again.")
 			return
 		}
 		var h study.Hash
 		if h.UnmarshalText([]byte(r.PathValue("hash"))) != nil {
-			webpage.Say(w, http.StatusNotFound, "There is no such study here",
+			webpage.WriteMessage(w, http.StatusNotFound, "There is no such study here",
 				"A study is named by its plan's whole hash.")
 			return
 		}
@@ -182,7 +182,7 @@ func (p *Page) decide(
 		case err == nil:
 			http.Redirect(w, r, webpage.Base(r)+"/study/"+h.String(), http.StatusSeeOther)
 		case unmade != nil:
-			webpage.Say(w, http.StatusConflict, "Nothing was decided", problem+".")
+			webpage.WriteMessage(w, http.StatusConflict, "Nothing was decided", problem+".")
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(http.StatusConflict)
@@ -265,7 +265,7 @@ func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
 	var h study.Hash
 	if h.UnmarshalText([]byte(r.PathValue("hash"))) != nil ||
-		!p.desk.site.Studies.Of(h).Has(site.FilePlan) {
+		!p.desk.site.Studies.Folder(h).Has(site.FilePlan) {
 		return errNoStudy
 	}
 	return p.study(ctx, r, h, filled{}, to)
@@ -311,7 +311,7 @@ func (p *Page) study(
 		page.Signers = strings.Join(allowed.ApproverNames(), ", ")
 	}
 	if review.Progress == ProgressReleased {
-		page.Release = filepath.Join(p.desk.site.Studies.Of(h).Dir, site.FileRelease)
+		page.Release = filepath.Join(p.desk.site.Studies.Folder(h).Dir, site.FileRelease)
 	}
 	return p.templates.ExecuteTemplate(to, "study", page)
 }

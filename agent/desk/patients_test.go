@@ -35,7 +35,7 @@ func TestForPatients(t *testing.T) {
 		if test.plan != nil {
 			test.plan(&plan)
 		}
-		several := []PatientSight{{Patients: 1, Records: 3}}
+		several := []PatientCount{{Patients: 1, Records: 3}}
 		forPatients(plan, test.charges, several)
 		got := several[0].Epsilon
 		if math.IsNaN(test.want) != (got == nil) || got != nil &&

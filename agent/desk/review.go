@@ -99,13 +99,13 @@ type Review struct {
 	Map     string `json:"map"`
 	// Kept is the share of each column that the map keeps, least first. It is absent if
 	// the map keeps all, and before the pool is here.
-	Kept []dataset.Kept `json:"kept,omitempty"`
-	Pool string         `json:"pool"`
+	Kept []dataset.KeptShare `json:"kept,omitempty"`
+	Pool string              `json:"pool"`
 
 	Source string `json:"source"`
 	// Claims is the declaring person's statement about the source's records.
 	Claims string `json:"claims,omitempty"`
-	// Shown is the digest of the declaration that an approval covers (Declaration.Shown).
+	// Shown is the digest of the declaration that an approval covers (Declaration.ApprovedDigest).
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
@@ -116,7 +116,7 @@ type Review struct {
 	Remarks []string `json:"remarks,omitempty"`
 	// Forecast is the operator's forecast of the study. Nothing here depends on it.
 	Forecast *stated.Statement `json:"forecast,omitempty"`
-	Sight
+	RecordSummary
 	// Values are this site's own numbers before noise. They are there if a person asked for them.
 	Values []Output `json:"values,omitempty"`
 
@@ -160,20 +160,20 @@ type UnitBudget struct {
 }
 
 // describe fills in the facts from plan, policy and dossier.
-func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
+func (k *Desk) describe(d site.StudyFolder, h study.Hash, p study.Plan) Review {
 	r := Review{
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
 		Parties: len(p.Roster), Minimum: p.Minimum,
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
-		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Filled: kinds.Filled(p), Protects: protects(p),
+		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Filled: kinds.MissingWords(p), Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
-		Sees: whoSees(p), Needed: k.site.Config.Policy.Needed(),
+		Sees: whoSees(p), Needed: k.site.Config.Policy.RequiredApprovals(),
 		Label: p.Schema.Label.Column + ": " + strings.Join(p.Schema.Label.Classes, ", "), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
 		Objections: k.site.Config.Policy.Objections(p),
 	}
-	if site.Chosen(p) {
+	if site.SiteChooses(p) {
 		var err error
-		if r.Learner, err = k.site.Config.ChosenHere(p); err != nil {
+		if r.Learner, err = k.site.Config.SiteChoice(p); err != nil {
 			r.Objections = append(r.Objections, err.Error())
 		}
 	}
@@ -190,8 +190,8 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	if source, err := k.site.Sources.Of(p); err != nil {
 		r.Undeclared = err.Error()
 	} else {
-		r.Shown = source.Shown()
-		r.Source, r.Claims, r.Records = source.From(), source.Claims(), cmp.Or(d.Declared(),
+		r.Shown = source.ApprovedDigest()
+		r.Source, r.Claims, r.Records = source.From(), source.Claims(), cmp.Or(d.DeclaredRecords(),
 			source.Records)
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
@@ -235,7 +235,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 
 // forecastIn reads the operator's forecast of a study. Nil if there is none that this version can
 // read.
-func forecastIn(d site.Dossier, h study.Hash) *stated.Statement {
+func forecastIn(d site.StudyFolder, h study.Hash) *stated.Statement {
 	var signed protocol.Signed
 	b, err := d.Read(site.FileForecast)
 	if err != nil || json.Unmarshal(b, &signed) != nil {
@@ -251,7 +251,7 @@ func forecastIn(d site.Dossier, h study.Hash) *stated.Statement {
 // Outline reviews a study without reading records. It checks an undecided study against the ledger
 // too.
 func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
-	d := k.site.Studies.Of(h)
+	d := k.site.Studies.Folder(h)
 	p, err := d.Plan()
 	if err != nil {
 		return Review{}, err
@@ -267,7 +267,7 @@ func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 // unreadable reviews a study whose plan this version cannot read, for example one of an earlier
 // version. It gives the reason, and the name if the bytes contain one.
 func (k *Desk) unreadable(h study.Hash, why error) Review {
-	d := k.site.Studies.Of(h)
+	d := k.site.Studies.Folder(h)
 	r := Review{Plan: h, Progress: ProgressUnreadable}
 	var named struct{ Name string }
 	if b, err := d.Read(site.FilePlan); err == nil && json.Unmarshal(b, &named) == nil {
@@ -279,7 +279,7 @@ func (k *Desk) unreadable(h study.Hash, why error) Review {
 
 // reviewCosts adds the study's costs and whether the ledger can bear them. task is nil if the pool
 // is missing.
-func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier,
+func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.StudyFolder,
 	p study.Plan) (study.Task, error) {
 	t, err := k.site.Task(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -291,7 +291,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier,
 	}
 	r.Pool = poolWords(t)
 	r.Helper, r.Agreed = k.site.HelperWords(d, t)
-	r.Kept = t.Plan().Map.Kept(t.Plan().Schema, t.Pool().Encoded)
+	r.Kept = t.Plan().Map.KeptShares(t.Plan().Schema, t.Pool().Encoded)
 	c, err := k.site.CostOf(t)
 	if err != nil && r.Undeclared == "" {
 		r.Objections = append(r.Objections, err.Error())
@@ -350,7 +350,7 @@ func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost
 	return nil
 }
 
-func (k *Desk) progress(d site.Dossier, r Review) Progress {
+func (k *Desk) progress(d site.StudyFolder, r Review) Progress {
 	switch {
 	case d.Has(site.FileRelease):
 		return ProgressReleased

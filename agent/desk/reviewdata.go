@@ -19,7 +19,7 @@ import (
 // no mechanism releases anything here, not even in a ledger in memory, and no randomness of the
 // system is read. Sizes are the plan's bound (study.Task.MaxBody), and Values are the numbers
 // before noise. TestPreviewTouchesNoDice fails at the first random byte.
-func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task) {
+func (k *Desk) reviewData(r *Review, d site.StudyFolder, p study.Plan, t study.Task) {
 	if body, err := d.Read(site.FileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
 	}
@@ -46,13 +46,13 @@ func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task)
 		}
 		r.Inside = &inside
 	}
-	r.Problems = append(r.Problems, k.site.Sources.Problems(source, held.Seen)...)
+	r.Problems = append(r.Problems, k.site.Sources.Problems(source, held.SourceReading)...)
 	var pool *mat.Dense
 	if t != nil {
 		pool = t.Pool().Encoded
 	}
 	added := r.Added
-	r.Sight = sightOf(p, held.Seen, records, pool)
+	r.RecordSummary = sightOf(p, held.SourceReading, records, pool)
 	r.Added = added
 	if t == nil {
 		return
@@ -63,7 +63,7 @@ func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task)
 }
 
 func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
-	d := k.site.Studies.Of(h)
+	d := k.site.Studies.Folder(h)
 	p, err := d.Plan()
 	if err != nil {
 		return Review{}, err
@@ -114,7 +114,7 @@ func (k *Desk) Studies(ctx context.Context) (all []Review, offline, err error) {
 
 // Task returns the task of a known study on its public pool.
 func (k *Desk) Task(h study.Hash) (study.Task, error) {
-	p, err := k.site.Studies.Of(h).Plan()
+	p, err := k.site.Studies.Folder(h).Plan()
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (k *Desk) Values(ctx context.Context, h study.Hash) ([]Output, error) {
 }
 
 func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
-	d := k.site.Studies.Of(h)
+	d := k.site.Studies.Folder(h)
 	p, err := d.Plan()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := cmp.Or(d.Declared(), source.Records)
+	n := cmp.Or(d.DeclaredRecords(), source.Records)
 	in, _, _, err := k.site.Sources.Exact(p, n, study.InBlocks(t, n))
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 // alone returns the requests that an aggregator would make of its ledger if this were the only
 // contribution.
 func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
-	if _, keeps := t.(study.Keeper); keeps {
+	if _, keeps := t.(study.BodyKeeper); keeps {
 		// parties of a Keeper release everything themselves, so a party without requests has no
 		// records
 		return nil, nil
@@ -132,7 +132,7 @@ func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like 
 		exact[i] = r
 		exact[i].Mechanism = privacy.Unperturbed{}
 	}
-	opened, err := study.Settle(ctx, privacy.Simulation(0), t.Hash(), exact)
+	opened, err := study.ReleaseRequests(ctx, privacy.Simulation(0), t.Hash(), exact)
 	if err != nil {
 		return nil, err
 	}

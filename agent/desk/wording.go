@@ -106,7 +106,7 @@ func (r Review) page() textpage.Page {
 	for _, m := range r.Remarks {
 		line("", "%s", m)
 	}
-	r.Sight.writeTo(&b)
+	r.RecordSummary.writeTo(&b)
 	if r.Seconds > 0 {
 		line("time", "sent %.3g s after it is charged: a time fixed beforehand, which hides how long computing took", r.Seconds)
 	}

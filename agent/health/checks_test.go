@@ -150,7 +150,7 @@ func TestCheckLearner(t *testing.T) {
 func TestSilentIsNotAsked(t *testing.T) {
 	c := site.DefaultConfig()
 	c.State = t.TempDir()
-	release, err := folder.LockFile(site.VoiceFile(c))
+	release, err := folder.LockFile(site.CallLockFile(c))
 	if err != nil {
 		t.Fatal(err)
 	}

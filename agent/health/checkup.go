@@ -55,10 +55,10 @@ func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	return checkupOf(append(all, CheckSources(c.Sources(), true)...))
 }
 
-// Locally is the part of Check that an agent runs at its start. It uses no network and opens no
+// CheckLocal is the part of Check that an agent runs at its start. It uses no network and opens no
 // source's file, because the time of a poll must not depend on the time to read a file. Files are
 // read only in windows (window has the proof), and when a person asks.
-func Locally(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
+func CheckLocal(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	return append(checkFolder(ctx, s, id), CheckSources(s.Sources, false)...)
 }
 
@@ -119,12 +119,12 @@ func checkPolicy(p policy.Policy) Result {
 
 func checkHelper(h policy.Helper, id protocol.Identity) []Result {
 	const about = "helper"
-	if !h.Named() {
+	if !h.Configured() {
 		return nil
 	}
 	keys, err := id.Keys()
 	if err == nil {
-		err = h.ApartFrom(keys)
+		err = h.RefuseKeys(keys)
 	}
 	if err != nil {
 		return []Result{problem(about, "%v", err)}
@@ -198,7 +198,7 @@ func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []
 	if c.Courier {
 		return []Result{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
 	}
-	hungUp, err := site.Speak(c)
+	hungUp, err := site.LockCalls(c)
 	if errors.Is(err, site.ErrSilent) {
 		return []Result{fine("coordinator", "is not asked: %v", err)}
 	}
@@ -283,14 +283,14 @@ const MaxSkew = 2 * time.Minute
 
 func checkScorer(c site.Config) []Result {
 	const about = "scorer"
-	if !c.Scorer.Brought() {
+	if !c.Scorer.Configured() {
 		return nil
 	}
 	if err := c.Scorer.Check(); err != nil {
 		return []Result{problem(about, "%v: correct scorer: command:", err)}
 	}
-	if !slices.Contains(c.Policy.MayTrain(), learners.Any) {
-		return []Result{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, textpage.List(c.Policy.MayTrain()))}
+	if !slices.Contains(c.Policy.AllowedLearners(), learners.Any) {
+		return []Result{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, textpage.List(c.Policy.AllowedLearners()))}
 	}
 	if !command.LimitsMemory {
 		return []Result{warning(about, "%s; how much memory it takes is not limited on this system", c.Scorer)}
@@ -301,18 +301,18 @@ func checkScorer(c site.Config) []Result {
 func checkLearner(c site.Config) []Result {
 	const about = "learner"
 	l := c.Learner
-	if !l.Brought() && l.Name == "" {
+	if !l.Configured() && l.Name == "" {
 		return nil
 	}
-	if l.Brought() {
+	if l.Configured() {
 		if err := l.Check(); err != nil {
 			return []Result{problem(about, "%v: correct learner: command:", err)}
 		}
 	}
 	switch {
-	case !slices.Contains(c.Policy.MayTrain(), learners.Any):
-		return []Result{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", l, textpage.List(c.Policy.MayTrain()))}
-	case l.Brought() && !command.LimitsMemory:
+	case !slices.Contains(c.Policy.AllowedLearners(), learners.Any):
+		return []Result{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", l, textpage.List(c.Policy.AllowedLearners()))}
+	case l.Configured() && !command.LimitsMemory:
 		return []Result{warning(about, "%s; how much memory it takes is not limited on this system", l)}
 	}
 	return []Result{fine(about, "%s", l)}

@@ -205,17 +205,17 @@ func studiesByProgress(s *site.Site, refused func(study.Hash) bool) map[string]i
 	out := map[string]int{}
 	steps := []struct {
 		state string
-		is    func(d site.Dossier, h study.Hash) bool
+		is    func(d site.StudyFolder, h study.Hash) bool
 	}{
-		{"released", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileRelease) }},
-		{"closed", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileClosed) }},
-		{"received", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileReceipt) }},
-		{"refused", func(d site.Dossier, h study.Hash) bool {
+		{"released", func(d site.StudyFolder, _ study.Hash) bool { return d.Has(site.FileRelease) }},
+		{"closed", func(d site.StudyFolder, _ study.Hash) bool { return d.Has(site.FileClosed) }},
+		{"received", func(d site.StudyFolder, _ study.Hash) bool { return d.Has(site.FileReceipt) }},
+		{"refused", func(d site.StudyFolder, h study.Hash) bool {
 			return d.Has(site.FileRefused) || d.Has(site.FileDeclined) || refused(h)
 		}},
-		{"prepared", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileUpload) }},
-		{"charged", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileRecords) }},
-		{"waiting", func(site.Dossier, study.Hash) bool { return true }},
+		{"prepared", func(d site.StudyFolder, _ study.Hash) bool { return d.Has(site.FileUpload) }},
+		{"charged", func(d site.StudyFolder, _ study.Hash) bool { return d.Has(site.FileRecords) }},
+		{"waiting", func(site.StudyFolder, study.Hash) bool { return true }},
 	}
 	for _, step := range steps {
 		out[step.state] = 0 // 0, so that an alert finds the series
@@ -226,7 +226,7 @@ func studiesByProgress(s *site.Site, refused func(study.Hash) bool) map[string]i
 	}
 	for _, h := range all {
 		for _, step := range steps {
-			if step.is(s.Studies.Of(h), h) {
+			if step.is(s.Studies.Folder(h), h) {
 				out[step.state]++
 				break
 			}

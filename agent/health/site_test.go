@@ -58,7 +58,7 @@ func TestCheckLedger(t *testing.T) {
 	id, _ := testsite.Certified(t, protocol.RoleParty, time.Now())
 	wants := func(when string, status health.Status, says string) {
 		t.Helper()
-		if got := about(t, health.Locally(t.Context(), s, id), "ledger"); got.Status != status ||
+		if got := about(t, health.CheckLocal(t.Context(), s, id), "ledger"); got.Status != status ||
 			!strings.Contains(got.Says, says) {
 			t.Errorf("%s: %+v, want %s and %q", when, got, status, says)
 		}
@@ -140,13 +140,13 @@ func TestCheckHelper(t *testing.T) {
 	h := policy.Helper{Name: "Data Trust", Signing: signer.Key(),
 		Sealing: protocol.SealingPin(sealing.Public())}
 	s.Config.Policy.Helper = h
-	if f := about(t, health.Locally(t.Context(), s, id), "helper"); f.Status != health.OK ||
+	if f := about(t, health.CheckLocal(t.Context(), s, id), "helper"); f.Status != health.OK ||
 		!strings.Contains(f.Says, "Data Trust, whose keys have the code "+
 			protocol.KeyCode(h.Signing[:], h.Sealing[:])) {
 		t.Errorf("check: %+v", f)
 	}
 	s.Config.Policy.Helper.Signing = coordinator.Key()
-	if f := about(t, health.Locally(t.Context(), s, id), "helper"); f.Status != health.Problem ||
+	if f := about(t, health.CheckLocal(t.Context(), s, id), "helper"); f.Status != health.Problem ||
 		!strings.Contains(f.Says, "this is the coordinator's own key") {
 		t.Errorf("check: %+v", f)
 	}
@@ -159,16 +159,16 @@ func TestCheckScorer(t *testing.T) {
 	s := r.Open(t)
 	id, _ := testsite.Certified(t, protocol.RoleParty, time.Now())
 	s.Config.Scorer.Command = []string{"not-a-program-at-all"}
-	if f := about(t, health.Locally(t.Context(), s, id), "scorer"); f.Status != health.Problem {
+	if f := about(t, health.CheckLocal(t.Context(), s, id), "scorer"); f.Status != health.Problem {
 		t.Errorf("check says %+v", f)
 	}
 	s.Config.Scorer.Command = []string{os.Args[0]}
-	if f := about(t, health.Locally(t.Context(), s, id), "scorer"); f.Status != health.Warning ||
+	if f := about(t, health.CheckLocal(t.Context(), s, id), "scorer"); f.Status != health.Warning ||
 		!strings.Contains(f.Says, "no study will use it") {
 		t.Errorf("check says %+v", f)
 	}
 	s.Config.Policy.Learners = []string{"any"}
-	if f := about(t, health.Locally(t.Context(), s, id), "scorer"); f.Status == health.Problem {
+	if f := about(t, health.CheckLocal(t.Context(), s, id), "scorer"); f.Status == health.Problem {
 		t.Errorf("check says %+v", f)
 	}
 }
@@ -183,7 +183,7 @@ func TestConstants(t *testing.T) {
 	}
 	for i, files := range [][]string{{}, {site.FileLate}, {site.FileUnread, site.FileLate},
 		{site.FileNoVotes}} {
-		d := s.Studies.Of(study.Hash{byte(i)})
+		d := s.Studies.Folder(study.Hash{byte(i)})
 		for _, file := range append(files, site.FileUpload) {
 			if err := d.Write(file, []byte("x\n")); err != nil {
 				t.Fatal(err)
@@ -237,7 +237,7 @@ func TestMetrics(t *testing.T) {
 	for i, step := range steps {
 		want[step.state]++
 		for _, file := range append(step.files, site.FilePlan) {
-			if err := s.Studies.Of(study.Hash{byte(i)}).Write(file, []byte("{}")); err != nil {
+			if err := s.Studies.Folder(study.Hash{byte(i)}).Write(file, []byte("{}")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -277,7 +277,7 @@ func TestMetrics(t *testing.T) {
 	if problems, err := testutil.GatherAndLint(c.Registry); err != nil || len(problems) > 0 {
 		t.Errorf("names of metrics: %v %v", problems, err)
 	}
-	if err := s.Studies.Of(last).Write("ledger.seq", []byte("7\n")); err != nil {
+	if err := s.Studies.Folder(last).Write("ledger.seq", []byte("7\n")); err != nil {
 		t.Fatal(err)
 	}
 	c.Polled(t.Context(), s, id, nil, refused)

@@ -126,7 +126,7 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 	a := r.Open(t)
 	id, _ := testsite.Certified(t, protocol.RoleParty, time.Now())
 	done := make(chan []health.Result)
-	go func() { done <- health.Locally(context.Background(), a, id) }()
+	go func() { done <- health.CheckLocal(context.Background(), a, id) }()
 	var said []health.Result
 	for said == nil {
 		if isOpen(t, pipe) { // and closed again, so that a reader comes to an end

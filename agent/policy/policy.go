@@ -221,7 +221,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 		return out
 	}
 	if learner := kinds.WordsOf(plan).Learner; learner != "" {
-		allowed("learner", learner, p.MayTrain())
+		allowed("learner", learner, p.AllowedLearners())
 	}
 	if have, most := features(plan), p.maxFeatures(); have > most {
 		object("its records have %d features, the policy allows %d", have, most)
@@ -253,9 +253,9 @@ func features(plan study.Plan) int {
 	return max(most, kinds.WordsOf(plan).Numbers)
 }
 
-// MayTrain lists the classifiers that a plan may ask for: Learners, or the default one alone if the
-// policy names none.
-func (p Policy) MayTrain() []string {
+// AllowedLearners lists the classifiers that a plan may ask for: Learners, or the default one alone
+// if the policy names none.
+func (p Policy) AllowedLearners() []string {
 	if len(p.Learners) == 0 {
 		return []string{learners.Default}
 	}
@@ -264,13 +264,13 @@ func (p Policy) MayTrain() []string {
 
 func (p Policy) leastEpsilon() float64 { return cmp.Or(p.LeastEpsilon, .05) }
 
-// MostADay is StudiesADay, or 20: how many studies of one day may be charged to the ledger here.
-func (p Policy) MostADay() int    { return cmp.Or(p.StudiesADay, 20) }
+// DailyLimit is StudiesADay, or 20: how many studies of one day may be charged to the ledger here.
+func (p Policy) DailyLimit() int  { return cmp.Or(p.StudiesADay, 20) }
 func (p Policy) maxPoolRows() int { return cmp.Or(p.MaxPoolRows, 50_000) }
 func (p Policy) maxFeatures() int { return cmp.Or(p.MaxFeatures, 10_000) }
 
-// Longest is MaxTime, or one hour: the longest window in which one study may be prepared.
-func (p Policy) Longest() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }
+// MaxWindow is MaxTime, or one hour: the longest window in which one study may be prepared.
+func (p Policy) MaxWindow() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }
 
 func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 	var names []string
@@ -287,7 +287,7 @@ func (p Policy) noiseObjection(plan study.Plan) string {
 	case !slices.Contains(p.Noise, plan.Noise):
 		return fmt.Sprintf("noise %q is not allowed: the policy allows %s", plan.Noise,
 			textpage.List(p.Noise))
-	case aggregators && !p.Helper.Named():
+	case aggregators && !p.Helper.Configured():
 		return fmt.Sprintf("noise %q needs a helper, and the policy names none under helper: %s", plan.Noise, getKeys)
 	}
 	return ""
@@ -301,9 +301,9 @@ func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	return ""
 }
 
-// Needed counts the persons who must approve a study: 0 by policy alone, 2, or else 1. An unknown
-// value of Approval counts as a person.
-func (p Policy) Needed() int {
+// RequiredApprovals counts the persons who must approve a study: 0 by policy alone, 2, or else 1.
+// An unknown value of Approval counts as a person.
+func (p Policy) RequiredApprovals() int {
 	switch p.Approval {
 	case ApproveByPolicy:
 		return 0
@@ -340,8 +340,8 @@ func (h Helper) Pins() uploading.Pins {
 	return uploading.Pins{Signing: h.Signing, Sealing: h.Sealing, Code: cmp.Or(code, h.Code)}
 }
 
-// Named reports whether a code or a key is given. validate refuses one key without the other.
-func (h Helper) Named() bool { return h.Pins() != uploading.Pins{} }
+// Configured reports whether a code or a key is given. validate refuses one key without the other.
+func (h Helper) Configured() bool { return h.Pins() != uploading.Pins{} }
 
 // Words tells a person who the helper is and the short code of its two keys, to compare by
 // telephone.
@@ -355,9 +355,9 @@ func (h Helper) Words() string {
 func (h Helper) validate(needed bool) error {
 	none := uploading.Pins{}
 	switch _, is, err := protocol.ReadKeyCode(h.Code); {
-	case !h.Named() && h.Name == "" && !needed:
+	case !h.Configured() && h.Name == "" && !needed:
 		return nil
-	case !h.Named():
+	case !h.Configured():
 		return fmt.Errorf("code: noise by aggregators needs a helper that this site knows: %s", getKeys)
 	case err != nil:
 		return fmt.Errorf("code: %w", err)
@@ -377,8 +377,8 @@ func (h Helper) validate(needed bool) error {
 	return nil
 }
 
-// ApartFrom refuses a helper whose key is one of the coordinator's known keys.
-func (h Helper) ApartFrom(coordinator protocol.Keys) error {
+// RefuseKeys refuses a helper whose key is one of the coordinator's known keys.
+func (h Helper) RefuseKeys(coordinator protocol.Keys) error {
 	if h.Signing != (protocol.SignerKey{}) && coordinator.Hold(h.Signing) {
 		return errors.New("policy: helper: signing: this is the coordinator's own key: a coordinator that is its own helper sees what this site sends; " + getKeys)
 	}

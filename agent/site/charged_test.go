@@ -41,7 +41,7 @@ func TestReconcile(t *testing.T) {
 		d.Write(site.FileUpload, []byte("sent")), s.NoteLedger(ctx, d)); err != nil {
 		t.Fatal(err)
 	}
-	reconciled := func(want int, others ...privacy.Cost) []site.Lost {
+	reconciled := func(want int, others ...privacy.Cost) []site.LostCharge {
 		t.Helper()
 		lost, err := site.Reconcile(ctx, r.Config, others)
 		if err != nil || len(lost) != want {
@@ -164,7 +164,7 @@ func TestTakeUp(t *testing.T) {
 	takes := func(i byte, want bool) {
 		t.Helper()
 		h := study.Hash{i}
-		if room, err := s.TakeUp(s.Studies.Of(h), h); err != nil || room != want {
+		if room, err := s.CountToday(s.Studies.Folder(h), h); err != nil || room != want {
 			t.Errorf("study %d: room %v, %v", i, room, err)
 		}
 	}
@@ -177,14 +177,14 @@ func TestTakeUp(t *testing.T) {
 	now = now.Add(32 * time.Hour) // an hour into the next day
 	takes(2, true)
 	takes(3, true)
-	write(t, s.Studies.Of(study.Hash{4}), site.FileRecords)
+	write(t, s.Studies.Folder(study.Hash{4}), site.FileRecords)
 	takes(4, true) // charged on another day
 	takes(5, false)
 	if err := os.WriteFile(filepath.Join(r.Config.State, "day.json"), []byte("{"),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.TakeUp(s.Studies.Of(study.Hash{6}), study.Hash{6}); err == nil {
+	if _, err := s.CountToday(s.Studies.Folder(study.Hash{6}), study.Hash{6}); err == nil {
 		t.Error("a damaged count is read")
 	}
 }
@@ -238,7 +238,7 @@ func TestCostOf(t *testing.T) {
 		built.Span.Shard >= own.Span.Shard {
 		t.Errorf("the window is %+v, %v; the program may take 20 minutes", own.Span, err)
 	}
-	if words, err := s.Config.ChosenHere(r.Asked.Plan); err != nil ||
+	if words, err := s.Config.SiteChoice(r.Asked.Plan); err != nil ||
 		!strings.Contains(words, "this site's own program") {
 		t.Errorf("chosen %q, %v", words, err)
 	}
@@ -258,7 +258,7 @@ func TestPrograms(t *testing.T) {
 	var failed error
 	note := func(err error) { failed = err }
 	schema := r.Asked.Plan.Schema
-	records, err := s.Sources.Own(r.Asked.Plan)
+	records, err := s.Sources.AllRecords(r.Asked.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestPrograms(t *testing.T) {
 		t.Error("a program that fails is not told of")
 	}
 	s.NoVotes(r.Asked.Hash, failed)
-	if b, err := s.Studies.Of(r.Asked.Hash).Read(site.FileNoVotes); err != nil ||
+	if b, err := s.Studies.Folder(r.Asked.Hash).Read(site.FileNoVotes); err != nil ||
 		!strings.Contains(string(b), testsite.Planted) {
 		t.Errorf("noted %q, %v", b, err)
 	}
@@ -297,12 +297,12 @@ func TestPrograms(t *testing.T) {
 			"laplace"
 		p.KindTerms = []byte(`{"program":true,"per_party":100,"bins":4}`)
 	}).Asked.Plan
-	if words, err := s.Config.ChosenHere(scored); err != nil || !site.Chosen(scored) ||
+	if words, err := s.Config.SiteChoice(scored); err != nil || !site.SiteChooses(scored) ||
 		!strings.Contains(words, "records are scored by") {
 		t.Errorf("%q, %v", words, err)
 	}
 	s.Config.Scorer.Command = nil
-	if _, err := s.Config.ChosenHere(scored); err == nil {
+	if _, err := s.Config.SiteChoice(scored); err == nil {
 		t.Error("a site without a scorer takes part")
 	}
 }
@@ -314,18 +314,18 @@ func TestRecords(t *testing.T) {
 	s := r.Open(t)
 	h, p := r.Asked.Hash, r.Asked.Plan
 	in := s.Records(h, p, 61, false)
-	odd, err := s.Studies.Of(h).Read(site.FileOdd)
-	if in.Records.Len() != 61 || s.Studies.Of(h).Has(site.FileUnread) {
+	odd, err := s.Studies.Folder(h).Read(site.FileOdd)
+	if in.Records.Len() != 61 || s.Studies.Folder(h).Has(site.FileUnread) {
 		t.Errorf("%d records; odd %q, %v", in.Records.Len(), odd, err)
 	}
 	if err := os.Remove(r.Config.Data["ward"].File); err != nil {
 		t.Fatal(err)
 	}
 	gone := s.Records(h, p, 61, false)
-	if gone.Records.Len() != 61 || !s.Studies.Of(h).Has(site.FileUnread) {
+	if gone.Records.Len() != 61 || !s.Studies.Folder(h).Has(site.FileUnread) {
 		t.Errorf("%d records of a file that is gone", gone.Records.Len())
 	}
-	empty := s.Empty(p, 61, false)
+	empty := s.EmptyRecords(p, 61, false)
 	if !mat.Equal(empty.Records.X, gone.Records.X) || mat.Equal(empty.Records.X, in.Records.X) {
 		t.Error("a file that is gone gives other records than the empty ones")
 	}

@@ -189,7 +189,7 @@ func (c Config) Validate() error {
 }
 
 // Studies is the folder of all dossiers, below the state folder.
-func (c Config) Studies() Dossiers { return Dossiers{filepath.Join(c.State, "studies")} }
+func (c Config) Studies() StudyFolders { return StudyFolders{filepath.Join(c.State, "studies")} }
 
 // Sources are the configured sources, with their declarations.
 func (c Config) Sources() source.Sources {

@@ -181,7 +181,7 @@ func TestLearnerConfig(t *testing.T) {
 		t.Errorf("it is run in %q", p.Dir)
 	}
 	if c, err = load("learner: forest\n"); err != nil || c.Learner.Name != "forest" ||
-		c.Learner.Brought() {
+		c.Learner.Configured() {
 		t.Errorf("%+v: %v", c.Learner, err)
 	}
 	for text, want := range map[string]string{

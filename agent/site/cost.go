@@ -37,7 +37,7 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	c.Records = cmp.Or(s.Studies.Of(t.Hash()).Declared(), source.Records)
+	c.Records = cmp.Or(s.Studies.Folder(t.Hash()).DeclaredRecords(), source.Records)
 	if c.Reserved, err = t.Reservations(c.Records); err != nil {
 		return Cost{}, err
 	}
@@ -60,7 +60,8 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	}
 	w.Shard += own
 	c.Span = s.Config.spanOf(s.Speed.Step(), w, draw).with(program)
-	if have, most := c.Span.Whole(), s.Config.Policy.Longest(); have > most || have >= longestSpan {
+	if have, most := c.Span.Whole(), s.Config.Policy.MaxWindow(); have > most ||
+		have >= longestSpan {
 		return Cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
 	}
 	return c, nil
@@ -99,7 +100,9 @@ func (s Span) with(program time.Duration) Span {
 }
 
 // From returns the moments of a span that begins now.
-func (s Span) From(now time.Time) Due { return Due{now, now.Add(s.Prepare), now.Add(s.Whole())} }
+func (s Span) From(now time.Time) Schedule {
+	return Schedule{now, now.Add(s.Prepare), now.Add(s.Whole())}
+}
 
 // These times are added to the bound of a window's work, as Config.LeastWindow is.
 const (
@@ -118,16 +121,17 @@ func lasting(nanoseconds float64) time.Duration {
 	return time.Duration(nanoseconds)
 }
 
-// Chosen reports whether a study lets this site choose the classifier or the scorer of its records.
-func Chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
+// SiteChooses reports whether a study lets this site choose the classifier or the scorer of its
+// records.
+func SiteChooses(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
 
-// ChosenHere names the classifier or scorer that this site chose. The error says why the site does
+// SiteChoice names the classifier or scorer that this site chose. The error says why the site does
 // not take part.
-func (c Config) ChosenHere(p study.Plan) (words string, err error) {
+func (c Config) SiteChoice(p study.Plan) (words string, err error) {
 	switch {
 	case !kinds.WordsOf(p).Scored:
 		return "any that a site chooses; here " + c.Learner.String(), nil
-	case !c.Scorer.Brought():
+	case !c.Scorer.Configured():
 		return "a program of each site's own scores its records; here none", errors.New("a program of this site's own has to score its records, and none is named: write scorer: {command: [python3, score.py]}")
 	}
 	return "none is trained; records are scored by " + c.Scorer.String(), nil
@@ -138,16 +142,16 @@ func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 // configuration and public numbers.
 func (c Config) learnerTime(t study.Task, records int) (steps float64, program time.Duration,
 	err error) {
-	if !Chosen(t.Plan()) {
+	if !SiteChooses(t.Plan()) {
 		return 0, 0, nil
 	}
 	p := t.Plan()
 	if kinds.WordsOf(p).Scored {
-		_, err := c.ChosenHere(p)
+		_, err := c.SiteChoice(p)
 		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())),
 			c.Scorer.program("").Limit(), err
 	}
-	if c.Learner.Brought() { // all cells are written to files, which the program reads
+	if c.Learner.Configured() { // all cells are written to files, which the program reads
 		cells := float64(records+t.Pool().Rows()) * float64(len(p.Schema.FeatureColumns())+1)
 		return study.CellSteps * cells, c.Learner.program("").Limit(), nil
 	}
@@ -161,7 +165,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 // site may see that.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
-	if !l.Brought() {
+	if !l.Configured() {
 		return study.Voter{Learner: l.Name}
 	}
 	return study.Voter{Vote: func(ctx context.Context, schema dataset.Schema,
@@ -178,7 +182,7 @@ func (s *Site) Voter(failed func(error)) study.Voter {
 // missing; only the site may see that.
 func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema,
 	*mat.Dense) ([]float64, error) {
-	if !s.Config.Scorer.Brought() {
+	if !s.Config.Scorer.Configured() {
 		return nil
 	}
 	return func(ctx context.Context, schema dataset.Schema, rows *mat.Dense) ([]float64, error) {

@@ -4,7 +4,7 @@
 //
 // It guarantees:
 //
-//   - Each fact of a study's folder (Dossier) is written whole, synced, and moved into place.
+//   - Each fact of a study's folder (StudyFolder) is written whole, synced, and moved into place.
 //   - Each decision is in an append-only audit log before it takes effect. The log contains no
 //     feature, label or unreleased number, and not the words of a refusal.
 //   - A study's cost and its window follow from plan, pool, policy, the declared number of records,
@@ -18,7 +18,7 @@
 //
 // No file uses a declaration of a later one.
 //
-//  1. learner.go, dossier.go, config.go (the configuration); syslog.go, syslog_windows.go,
+//  1. learner.go, studyfolder.go, config.go (the configuration); syslog.go, syslog_windows.go,
 //     audit.go; steptime.go (this machine's speed); site.go, which opens all of them.
 //  2. facts.go (what dossiers contain), cost.go (price and time), ledger.go (what was spent),
 //     identity.go (who this site is, and whether it may call); evidence.go, reconcile.go.

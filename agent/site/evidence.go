@@ -56,10 +56,10 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 // PoolFile is where this site stores the pool of this digest; it need not be there.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
-// Kept collects a study's facts from the state folder for verify.Release, which calls Ledger to
+// OfStudy collects a study's facts from the state folder for verify.Release, which calls Ledger to
 // read the ledger.
-func (e *Evidence) Kept(ctx context.Context, r study.Release) evidence.Party {
-	d := e.state.Studies.Of(r.PlanHash)
+func (e *Evidence) OfStudy(ctx context.Context, r study.Release) evidence.Party {
+	d := e.state.Studies.Folder(r.PlanHash)
 	s := evidence.Party{Party: e.Party, Keys: e.Keys}
 	switch signed, err := d.receipt(); {
 	case err == nil:
@@ -131,5 +131,5 @@ func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 		}
 		heads = append(heads, d.releaseHeads(e.Keys, e.state.named)...)
 	}
-	return evidence.Quoted(receipts, heads)
+	return evidence.QuotedHeads(receipts, heads)
 }

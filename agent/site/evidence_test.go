@@ -68,7 +68,7 @@ func keep(t *testing.T, r *testsite.Site, h study.Hash, signer *protocol.Signer,
 	t.Helper()
 	said, err := said.Sign(signer)
 	if err == nil {
-		err = r.Config.Studies().Of(h).WriteJSON(site.FileReceipt,
+		err = r.Config.Studies().Folder(h).WriteJSON(site.FileReceipt,
 			site.Receipt{Body: said.Body.String(), Received: said.Received, Signed: said.Document,
 				Signature: said.Signature})
 	}
@@ -106,22 +106,22 @@ func TestWitness(t *testing.T) {
 			c.change(&r, &rec)
 		}
 		keep(t, at, release.PlanHash, c.signer, rec)
-		found := e.Kept(context.Background(), r).Receipts(r)
+		found := e.OfStudy(context.Background(), r).Receipts(r)
 		if len(found) != 1 || found[0].Verdict != c.verdict ||
 			!strings.Contains(found[0].Says, c.says) {
 			t.Errorf("%s: %v, want %s: …%s…", name, found, c.verdict, c.says)
 		}
 	}
-	if err := os.Remove(at.Config.Studies().Of(release.PlanHash).Dir + "/" +
+	if err := os.Remove(at.Config.Studies().Folder(release.PlanHash).Dir + "/" +
 		site.FileReceipt); err != nil {
 		t.Fatal(err)
 	}
-	if found := e.Kept(context.Background(),
+	if found := e.OfStudy(context.Background(),
 		release).Receipts(release); found[0].Verdict != evidence.Word {
 		t.Errorf("counted, but the receipt was lost: %v", found)
 	}
 	release.PlanHash[0] ^= 1
-	if found := e.Kept(context.Background(),
+	if found := e.OfStudy(context.Background(),
 		release).Receipts(release); found[0].Verdict != evidence.Fails ||
 		!strings.Contains(found[0].Says, "has sent nothing") {
 		t.Errorf("counted without having sent anything: %v", found)
@@ -146,7 +146,7 @@ func TestCharged(t *testing.T) {
 	}
 	check := func(want evidence.Verdict, says string) {
 		t.Helper()
-		found := e.Kept(ctx, release).Charges(release, pool)
+		found := e.OfStudy(ctx, release).Charges(release, pool)
 		if len(found) != 1 || found[0].Verdict != want || !strings.Contains(found[0].Says, says) {
 			t.Errorf("%v, want %s: …%s…", found, want, says)
 		}
@@ -228,7 +228,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Config.Studies().Of(r.Asked.Hash).Write(site.FileRelease, file); err != nil {
+	if err := r.Config.Studies().Folder(r.Asked.Hash).Write(site.FileRelease, file); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Coordinator(); err == nil ||

@@ -31,7 +31,7 @@ type Receipt struct {
 	Amendments int `json:"amendments,omitempty"`
 }
 
-func (d Dossier) receipt() (protocol.Receipt, error) {
+func (d StudyFolder) receipt() (protocol.Receipt, error) {
 	b, err := d.Read(FileReceipt)
 	if err != nil {
 		return protocol.Receipt{}, err
@@ -46,7 +46,7 @@ func (d Dossier) receipt() (protocol.Receipt, error) {
 // releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed
 // the release. named, if not nil, caches them, because a site with years of releases reads them at
 // each receipt.
-func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
+func (d StudyFolder) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
 	info, err := os.Stat(filepath.Join(d.Dir, FileRelease))
 	if err != nil {
 		return nil
@@ -75,7 +75,7 @@ func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []p
 }
 
 // Amendments returns the known amendments with their signatures.
-func (d Dossier) Amendments() (all []study.Signed, err error) {
+func (d StudyFolder) Amendments() (all []study.Signed, err error) {
 	b, err := d.Read(FileAmendments)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -87,7 +87,7 @@ func (d Dossier) Amendments() (all []study.Signed, err error) {
 }
 
 // Chain is a plan with its known amendments. Their signatures were checked when they arrived.
-func (d Dossier) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
+func (d StudyFolder) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
 	all, err := d.Amendments()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func ChainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.Chain, erro
 }
 
 // Ending is the ending in force, as far as this site knows.
-func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
+func (d StudyFolder) Ending(p study.Plan, h study.Hash) study.Ending {
 	if c, err := d.Chain(p, h); err == nil {
 		return c.Ending()
 	}
@@ -115,7 +115,7 @@ func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 
 // EndedAfter is the number of amendments that the study had when it ended. If it did not end, or
 // this site closed it for a reason of its own, the result exceeds any possible number.
-func (d Dossier) EndedAfter() int {
+func (d StudyFolder) EndedAfter() int {
 	b, err := d.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || bad != nil {
@@ -125,7 +125,7 @@ func (d Dossier) EndedAfter() int {
 }
 
 // KeepHelper stores the helper's document as the coordinator passed it on, without a check.
-func (d Dossier) KeepHelper(s protocol.Study) error {
+func (d StudyFolder) KeepHelper(s protocol.Study) error {
 	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || d.Has(FileUpload) {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (d Dossier) KeepHelper(s protocol.Study) error {
 }
 
 // Helper returns the document that KeepHelper stored, empty if there is none.
-func (d Dossier) Helper() (a protocol.Signed, err error) {
+func (d StudyFolder) Helper() (a protocol.Signed, err error) {
 	b, err := d.Read(fileHelper)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil
@@ -149,9 +149,9 @@ func (d Dossier) Helper() (a protocol.Signed, err error) {
 
 // HelperWords names the helper of this site's policy, "" if the plan has no helper. agreed reports
 // whether the helper has agreed to the study, as far as this folder knows.
-func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) {
+func (s *Site) HelperWords(d StudyFolder, t study.Task) (words string, agreed bool) {
 	helper := s.Config.Policy.Helper
-	if !t.Plan().Noise.Shared() || !helper.Named() {
+	if !t.Plan().Noise.Shared() || !helper.Configured() {
 		return "", false
 	}
 	kept, err := d.Helper()
@@ -168,8 +168,8 @@ func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) 
 }
 
 // Approval is one person's approval of one plan with one declaration of its source
-// (Declaration.Shown). If the source is declared again, or a changed configuration demands a new
-// declaration, the approval no longer counts and the person is asked again.
+// (Declaration.ApprovedDigest). If the source is declared again, or a changed configuration demands
+// a new declaration, the approval no longer counts and the person is asked again.
 //
 // A signature proves that the holder of the key that the policy lists under Name approved this plan
 // and declaration, whoever can write the state folder. It does not prove that two keys are in the
@@ -180,7 +180,7 @@ type Approval struct {
 	// Account is the operating system's user who ran the command.
 	Account   string    `json:"account"`
 	At        time.Time `json:"at"`
-	Shown     string    `json:"shown"` // see Declaration.Shown
+	Shown     string    `json:"shown"` // see Declaration.ApprovedDigest
 	Signature []byte    `json:"signature,omitempty"`
 }
 
@@ -193,8 +193,8 @@ type Refusal struct {
 }
 
 // ApprovalText returns the bytes that an approver signs: plan hash, what was shown
-// (Declaration.Shown) and the person's name, with a space between. An approval of one declaration
-// so never counts for another.
+// (Declaration.ApprovedDigest) and the person's name, with a space between. An approval of one
+// declaration so never counts for another.
 func ApprovalText(h study.Hash, shown, name string) []byte {
 	return []byte(h.String() + " " + shown + " " + name)
 }
@@ -221,14 +221,14 @@ func (s *Site) counts(h study.Hash, a Approval) bool {
 
 // Approvers returns the names of people whose approval of a plan counts, and of those whose
 // approval lapsed because the plan's source was declared again or is not declared.
-func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed []string) {
+func (s *Site) Approvers(d StudyFolder, h study.Hash, p study.Plan) (names, lapsed []string) {
 	files, err := filepath.Glob(filepath.Join(d.Dir, fileApproval+"*.json")) // the result is sorted
 	if err != nil || len(files) == 0 {
 		return nil, nil
 	}
 	shown := ""
 	if source, err := s.Sources.Of(p); err == nil {
-		shown = source.Shown()
+		shown = source.ApprovedDigest()
 	}
 	for _, file := range files {
 		var a Approval
@@ -246,7 +246,7 @@ func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed [
 }
 
 // Refused reads a person's refusal, nil without one. An unreadable refusal counts as one.
-func (s *Site) Refused(d Dossier) *Refusal {
+func (s *Site) Refused(d StudyFolder) *Refusal {
 	b, err := d.Read(FileRefused)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

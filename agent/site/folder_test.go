@@ -29,7 +29,7 @@ func newSite(t *testing.T, change func(*study.Proposal)) *testsite.Site {
 }
 
 // write writes facts of a dossier.
-func write(t *testing.T, d site.Dossier, files ...string) {
+func write(t *testing.T, d site.StudyFolder, files ...string) {
 	t.Helper()
 	for _, file := range files {
 		if err := d.Write(file, []byte("{}\n")); err != nil {
@@ -69,7 +69,7 @@ func TestLedgerMissing(t *testing.T) {
 	for _, file := range []string{site.FileUpload, site.FileReceipt} {
 		r := newSite(t, nil)
 		s := r.Open(t)
-		write(t, s.Studies.Of(study.Hash{1}), file)
+		write(t, s.Studies.Folder(study.Hash{1}), file)
 		s.Close()
 		r.Open(t).Close()
 		removeLedger(t, r.Config)
@@ -81,7 +81,7 @@ func TestLedgerMissing(t *testing.T) {
 		if _, err := os.Stat(site.LedgerFile(r.Config)); err == nil {
 			t.Error("the refusal made an empty ledger")
 		}
-		if err := s.Studies.Of(study.Hash{1}).Remove(file); err != nil {
+		if err := s.Studies.Folder(study.Hash{1}).Remove(file); err != nil {
 			t.Fatal(err)
 		}
 		r.Open(t)
@@ -164,13 +164,13 @@ func TestDossiers(t *testing.T) {
 	s := r.Open(t)
 	all := s.Studies
 	one, two := study.HashOf([]byte(`{"name":"one"}`)), study.HashOf([]byte(`{"name":"two"}`))
-	if err := all.Of(one).Write(site.FilePlan, []byte(`{"name":"one"}`)); err != nil {
+	if err := all.Folder(one).Write(site.FilePlan, []byte(`{"name":"one"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := all.Of(two).Write(site.FilePlan, []byte(`{"name":"two"}`)); err != nil {
+	if err := all.Folder(two).Write(site.FilePlan, []byte(`{"name":"two"}`)); err != nil {
 		t.Fatal(err)
 	}
-	write(t, all.Of(study.Hash{9}), site.FileUpload) // without a plan
+	write(t, all.Folder(study.Hash{9}), site.FileUpload) // without a plan
 	if err := os.Mkdir(filepath.Join(r.Config.State, "studies", "lost+found"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -192,17 +192,18 @@ func TestDossiers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := all.Of(study.Hash{9}).Write(site.FilePlan, []byte(`{"name":"one"}`)); err != nil {
+	if err := all.Folder(study.Hash{9}).Write(site.FilePlan, []byte(`{"name":"one"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := all.Find("one"); err == nil ||
 		!strings.Contains(err.Error(), "2 studies are called") {
 		t.Errorf("a name of two: %v", err)
 	}
-	write(t, all.Of(two), site.FileRelease)
-	write(t, all.Of(one), site.FileRelease)
+	write(t, all.Folder(two), site.FileRelease)
+	write(t, all.Folder(one), site.FileRelease)
 	past := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(all.Of(two).Dir, site.FileRelease), past, past); err != nil {
+	if err := os.Chtimes(filepath.Join(all.Folder(two).Dir, site.FileRelease), past,
+		past); err != nil {
 		t.Fatal(err)
 	}
 	if released, err := all.Released(); err != nil ||
@@ -220,9 +221,9 @@ func TestDossiers(t *testing.T) {
 func TestFacts(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
-	d := s.Studies.Of(r.Asked.Hash)
+	d := s.Studies.Folder(r.Asked.Hash)
 	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
-	if d.Declared() != 0 || d.Early(now) || d.EndedAfter() != study.MaxAmendments+1 {
+	if d.DeclaredRecords() != 0 || d.TooEarly(now) || d.EndedAfter() != study.MaxAmendments+1 {
 		t.Error("facts are read where none is written")
 	}
 	for _, f := range []struct{ file, text string }{{site.FileRecords, "61\n"},
@@ -235,16 +236,16 @@ func TestFacts(t *testing.T) {
 	if err := d.WriteJSON(site.FileDue, span.From(now)); err != nil {
 		t.Fatal(err)
 	}
-	if d.Declared() != 61 || d.EndedAfter() != 2 || d.Early(now.Add(-time.Hour)) ||
-		!d.Early(now.Add(time.Minute)) || d.Early(now.Add(span.Whole())) {
-		t.Errorf("%d records, %d amendments, early %t", d.Declared(), d.EndedAfter(),
-			d.Early(now.Add(time.Minute)))
+	if d.DeclaredRecords() != 61 || d.EndedAfter() != 2 || d.TooEarly(now.Add(-time.Hour)) ||
+		!d.TooEarly(now.Add(time.Minute)) || d.TooEarly(now.Add(span.Whole())) {
+		t.Errorf("%d records, %d amendments, early %t", d.DeclaredRecords(), d.EndedAfter(),
+			d.TooEarly(now.Add(time.Minute)))
 	}
 	for _, text := range []string{"-1", "many", ""} {
 		if err := d.Write(site.FileRecords, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		if n := d.Declared(); n != 0 {
+		if n := d.DeclaredRecords(); n != 0 {
 			t.Errorf("%q is read as %d records", text, n)
 		}
 	}
@@ -270,10 +271,10 @@ func TestLedgerEntry(t *testing.T) {
 	if err := s.Ledger.Spend(t.Context(), "a", cost); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.NoteLedger(t.Context(), s.Studies.Of(study.Hash{1})); err != nil {
+	if err := s.NoteLedger(t.Context(), s.Studies.Folder(study.Hash{1})); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Studies.Of(study.Hash{2}).Write("ledger.seq", []byte("7\n")); err != nil {
+	if err := s.Studies.Folder(study.Hash{2}).Write("ledger.seq", []byte("7\n")); err != nil {
 		t.Fatal(err)
 	}
 	if last, charged, err := s.Studies.LedgerEntry(); last != 7 || !charged || err != nil {
@@ -289,7 +290,7 @@ func TestLedgerEntry(t *testing.T) {
 	if err := behind.Ledger.Spend(t.Context(), "b", cost); !errors.Is(err, privacy.ErrBehind) {
 		t.Errorf("a ledger that lacks entries charges: %v", err)
 	}
-	if err := s.Studies.Of(study.Hash{2}).Write("ledger.seq", []byte("-7")); err != nil {
+	if err := s.Studies.Folder(study.Hash{2}).Write("ledger.seq", []byte("-7")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := site.Open(r.Config, "site"); err == nil {
@@ -301,7 +302,7 @@ func TestLedgerEntry(t *testing.T) {
 // of an approval, which may be another process's.
 func TestTidy(t *testing.T) {
 	s := newSite(t, nil).Open(t)
-	d := s.Studies.Of(study.Hash{1})
+	d := s.Studies.Folder(study.Hash{1})
 	stay := []string{site.FileUpload, site.ApprovalFile("a"), "." + site.ApprovalFile("a") + "-5"}
 	go1 := []string{"." + site.FileUpload + "-123", "." + site.FileReceipt + "-9"}
 	write(t, d, slices.Concat(stay, go1)...)
@@ -339,7 +340,7 @@ func TestApprovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := source.Shown()
+	shown := source.ApprovedDigest()
 	signed := func(h study.Hash, name string) []byte {
 		return key.Sign(protocol.ApprovalDocument, site.ApprovalText(h, shown, name))
 	}
@@ -378,7 +379,7 @@ func TestApprovers(t *testing.T) {
 // TestRefusedByPerson: a refusal is read as it was written, and a damaged one is a refusal too.
 func TestRefusedByPerson(t *testing.T) {
 	s := newSite(t, nil).Open(t)
-	d := s.Studies.Of(study.Hash{1})
+	d := s.Studies.Folder(study.Hash{1})
 	if no := s.Refused(d); no != nil {
 		t.Errorf("refused by %+v", no)
 	}
@@ -466,25 +467,25 @@ func TestHelperIsKept(t *testing.T) {
 func TestSpeaking(t *testing.T) {
 	r := newSite(t, nil)
 	r.Open(t)
-	one, err := site.Speak(r.Config)
+	one, err := site.LockCalls(r.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := site.Speak(r.Config)
+	two, err := site.LockCalls(r.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	one()
 	two()
-	speaks, err := folder.LockFile(site.VoiceFile(r.Config))
+	speaks, err := folder.LockFile(site.CallLockFile(r.Config))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := site.Speak(r.Config); !errors.Is(err, site.ErrSilent) {
+	if _, err := site.LockCalls(r.Config); !errors.Is(err, site.ErrSilent) {
 		t.Errorf("while a contribution is prepared: %v", err)
 	}
 	speaks()
-	if again, err := site.Speak(r.Config); err != nil {
+	if again, err := site.LockCalls(r.Config); err != nil {
 		t.Error(err)
 	} else {
 		again()

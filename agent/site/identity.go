@@ -48,10 +48,10 @@ func Dial(c Config, id protocol.Identity) (*protocol.Client, error) {
 // something about the records.
 var ErrSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
 
-// Speak lets this process call the coordinator until it calls hungUp. Several processes may do so
-// at once, but none while an agent on the folder is silent.
-func Speak(c Config) (hungUp func(), err error) {
-	release, err := folder.ShareFile(VoiceFile(c))
+// LockCalls lets this process call the coordinator until it calls hungUp. Several processes may do
+// so at once, but none while an agent on the folder is silent.
+func LockCalls(c Config) (hungUp func(), err error) {
+	release, err := folder.ShareFile(CallLockFile(c))
 	if errors.Is(err, folder.ErrHeld) {
 		return nil, ErrSilent
 	}
@@ -61,5 +61,5 @@ func Speak(c Config) (hungUp func(), err error) {
 	return release, nil
 }
 
-// VoiceFile is the lock that calling processes share, and that a silent agent holds alone.
-func VoiceFile(c Config) string { return filepath.Join(c.State, "voice") }
+// CallLockFile is the lock that calling processes share, and that a silent agent holds alone.
+func CallLockFile(c Config) string { return filepath.Join(c.State, "voice") }

@@ -56,7 +56,7 @@ func (l Learner) validate() error {
 }
 
 func (p Program) validate() error {
-	if p.Brought() || p.Timeout != 0 || p.Memory != 0 {
+	if p.Configured() || p.Timeout != 0 || p.Memory != 0 {
 		return p.program("").Validate()
 	}
 	return nil
@@ -68,9 +68,9 @@ func (p Program) Check() error {
 	return err
 }
 
-// Brought reports whether the site configured a program of its own; without one a built-in
+// Configured reports whether the site configured a program of its own; without one a built-in
 // classifier votes.
-func (p Program) Brought() bool { return len(p.Command) > 0 }
+func (p Program) Configured() bool { return len(p.Command) > 0 }
 
 func (p Program) program(scratch string) command.Program {
 	return command.Program{Command: p.Command, Timeout: p.Timeout, Memory: int64(p.Memory),
@@ -87,7 +87,7 @@ func (p Program) String() string {
 // String names what votes here when a plan leaves the choice to sites: the site's program, a
 // built-in classifier, or the default one.
 func (l Learner) String() string {
-	if l.Brought() {
+	if l.Configured() {
 		return l.Program.String()
 	}
 	return cmp.Or(l.Name, learners.Default)
@@ -113,7 +113,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 }
 
 func (p *Program) below(folder string) {
-	if p.Brought() {
+	if p.Configured() {
 		// an error concerns only this process's working directory; dir is "" then
 		p.dir, _ = filepath.Abs(folder)
 	}

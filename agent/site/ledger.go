@@ -91,10 +91,10 @@ type dayTaken struct {
 	Studies []study.Hash `json:"studies"`
 }
 
-// TakeUp counts a study among this day's studies, once. Call it before the study is charged. It
+// CountToday counts a study among this day's studies, once. Call it before the study is charged. It
 // returns false if the policy allows no more studies today. Days are this machine's, and setting
 // its clock back repeats none.
-func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
+func (s *Site) CountToday(d StudyFolder, h study.Hash) (bool, error) {
 	if d.Has(FileRecords) { // counted on another day, and now prepared again
 		return true, nil
 	}
@@ -113,7 +113,7 @@ func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
 	if slices.Contains(t.Studies, h) {
 		return true, nil
 	}
-	if len(t.Studies) >= s.Config.Policy.MostADay() {
+	if len(t.Studies) >= s.Config.Policy.DailyLimit() {
 		return false, nil
 	}
 	t.Studies = append(t.Studies, h)

@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// Lost is a study whose charge a ledger has lost.
-type Lost struct {
+// LostCharge is a study whose charge a ledger has lost.
+type LostCharge struct {
 	Study study.Hash     `json:"study"`
 	Name  string         `json:"name"`
 	Costs []privacy.Cost `json:"costs"`
@@ -22,8 +22,10 @@ type Lost struct {
 // Reconcile corrects the ledger of a stopped agent after the ledger was restored from a backup. It
 // charges the costs in others, and charges again each study whose folder remembers a head that the
 // ledger lacks. It returns these studies, none if the ledger is not behind.
-func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, error) {
-	fail := func(err error) ([]Lost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
+func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]LostCharge, error) {
+	fail := func(err error) ([]LostCharge, error) {
+		return nil, fmt.Errorf("reconcile ledger: %w", err)
+	}
 	_, party, err := Identity(c)
 	if err != nil {
 		return fail(err)
@@ -50,10 +52,10 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if err != nil {
 		return fail(err)
 	}
-	var forgotten []Dossier
+	var forgotten []StudyFolder
 	last, costs := int64(0), others
 	for _, d := range folders {
-		heads, _, err := headsOf([]Dossier{d})
+		heads, _, err := headsOf([]StudyFolder{d})
 		if err != nil {
 			return fail(err)
 		}
@@ -63,7 +65,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 		last = max(last, heads[0].Sequence)
 		// A folder whose costs are charged below gets the new head. So if a folder still remembers
 		// a head that an earlier reconciliation skipped, its costs are not charged yet.
-		if passed, err := chain.Recall(heads[0]); err == nil && !passed {
+		if passed, err := chain.CheckHead(heads[0]); err == nil && !passed {
 			continue
 		}
 		lost, err := s.lost(ctx, d)
@@ -100,7 +102,8 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 
 // unanswered lists the charged studies without a released result. A reconciliation charges them
 // again.
-func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, err error) {
+func (s *Site) unanswered(ctx context.Context, folders []StudyFolder) (all []LostCharge,
+	err error) {
 	open, err := s.Ledger.Unanswered(ctx)
 	if err != nil || len(open) == 0 {
 		return nil, err
@@ -122,35 +125,35 @@ func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, e
 	return all, nil
 }
 
-func (s *Site) charged(d Dossier) (Lost, []study.Charge, error) {
+func (s *Site) charged(d StudyFolder) (LostCharge, []study.Charge, error) {
 	p, err := d.Plan()
 	if err != nil {
-		return Lost{}, nil, err
+		return LostCharge{}, nil, err
 	}
 	task, err := s.Task(p)
 	if err != nil {
-		return Lost{}, nil, err
+		return LostCharge{}, nil, err
 	}
 	charges, err := task.Charges(0)
 	if err != nil {
-		return Lost{}, nil, err
+		return LostCharge{}, nil, err
 	}
-	l := Lost{Name: p.Name}
+	l := LostCharge{Name: p.Name}
 	if canonical, err := p.Canonical(); err == nil {
 		l.Study = study.HashOf(canonical)
 	}
 	return l, charges, nil
 }
 
-func (s *Site) lost(ctx context.Context, d Dossier) (Lost, error) {
+func (s *Site) lost(ctx context.Context, d StudyFolder) (LostCharge, error) {
 	l, charges, err := s.charged(d)
 	if err != nil {
-		return Lost{}, err
+		return LostCharge{}, err
 	}
 	for _, c := range charges {
 		_, found, err := s.Ledger.Line(ctx, study.ReleaseID(l.Study, c.Output))
 		if err != nil {
-			return Lost{}, err
+			return LostCharge{}, err
 		}
 		if !found {
 			l.Costs = append(l.Costs, c.Cost)

@@ -30,7 +30,7 @@ type Site struct {
 	Ledger   *privacy.Ledger
 	Audit    *AuditLog
 	ShardKey []byte
-	Studies  Dossiers
+	Studies  StudyFolders
 	Pools    string
 	Sources  source.Sources
 	scratch  string // holds files of the site's own classifier while the classifier runs
@@ -53,7 +53,7 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state folder: %w", err)
 		}
-		if err := folder.Private(dir); err != nil {
+		if err := folder.RefuseShared(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Site) Close() {
 
 // NoteLedger stores the ledger's head with an upload. An older ledger then charges nothing
 // (ErrBehind).
-func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
+func (s *Site) NoteLedger(ctx context.Context, d StudyFolder) error {
 	head, err := privacy.HeadOf(ctx, s.Journal)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 // empty; the agent logs it later (Agent.flaws).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
-	d := s.Studies.Of(h)
+	d := s.Studies.Folder(h)
 	if len(odd) > 0 {
 		// a failed write is not reported, because the report would reveal that the file is odd
 		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n"))
@@ -198,8 +198,8 @@ func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inp
 	return in
 }
 
-// Empty returns the empty records that replace records that were not ready.
-func (s *Site) Empty(p study.Plan, n int, blocks bool) study.Inputs {
+// EmptyRecords returns the empty records that replace records that were not ready.
+func (s *Site) EmptyRecords(p study.Plan, n int, blocks bool) study.Inputs {
 	return source.Empty(p, n, s.ShardKey, blocks)
 }
 
@@ -208,5 +208,5 @@ func (s *Site) Empty(p study.Plan, n int, blocks bool) study.Inputs {
 // notes are safe.)
 func (s *Site) NoVotes(h study.Hash, why error) {
 	// a failed write is not reported
-	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n"))
+	_ = s.Studies.Folder(h).Write(FileNoVotes, []byte(why.Error()+"\n"))
 }

@@ -37,7 +37,7 @@ type Declaration struct {
 	Source string `json:"source"`
 	File   string `json:"file,omitempty"`
 	// Query is the database query that is read in place of a file.
-	Query *Asked `json:"query,omitempty"`
+	Query *QueryOrigin `json:"query,omitempty"`
 	// Digest is the SHA-256 of the file's bytes on that day, or of a query's driver and text. For
 	// the site only.
 	Digest string `json:"sha256"`
@@ -68,9 +68,9 @@ type Declaration struct {
 	Account string    `json:"account"` // the operating system's user
 }
 
-// Asked says which database gave the records, by a query that Declaration.Digest identifies. It
-// holds no password and no address.
-type Asked struct {
+// QueryOrigin says which database gave the records, by a query that Declaration.Digest identifies.
+// It holds no password and no address.
+type QueryOrigin struct {
 	Driver  string `json:"driver"`
 	DSNFile string `json:"dsn_file"`
 	// Derives lists the parts of the query that may make a row depend on other rows
@@ -130,19 +130,19 @@ func (s Source) vouchedFor(vouch bool) error {
 	if err != nil {
 		return err
 	}
-	d := Declaration{Query: &Asked{Derives: database.Derives(text)}}
+	d := Declaration{Query: &QueryOrigin{Derives: database.Derives(text)}}
 	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.claim())
 }
 
-// Shown is the digest of the facts about a source that a person is shown and approves: the file's
-// digest, its format, schema and mapping, the columns, the number of records, and who declared it
-// when.
+// ApprovedDigest is the digest of the facts about a source that a person is shown and approves: the
+// file's digest, its format, schema and mapping, the columns, the number of records, and who
+// declared it when.
 //
 // Proof note: an approval that depends on this digest must reveal nothing about the records. The
 // digest includes the time of the declaration, so each declaration has another digest, even of the
 // same file. So whether a study takes part depends on what people did, not on whether the file
 // changed between two declarations. Later content of the file is not in the digest.
-func (d Declaration) Shown() string {
+func (d Declaration) ApprovedDigest() string {
 	b, err := json.Marshal(d)
 	if err != nil { // impossible: it was read from JSON
 		panic(err)
@@ -178,7 +178,7 @@ func (d Declaration) uses(p study.Plan) int {
 }
 
 func (d Declaration) lacks(p study.Plan) []string {
-	out := p.Schema.Within(d.Schema)
+	out := p.Schema.Differences(d.Schema)
 	if asksSets(p) && !d.has(p.Schema.Party) {
 		out = append(out, fmt.Sprintf("no column %q, which names the set of each record", p.Schema.Party))
 	}

@@ -32,10 +32,10 @@ func importName(source, digest string) string {
 }
 
 // seen reads the Seen of an import. No study depends on it. If the file is lost, a note says so.
-func (s Sources) seen(d Declaration, rows int) (out Seen) {
+func (s Sources) seen(d Declaration, rows int) (out SourceReading) {
 	b, err := os.ReadFile(s.seenFile(d))
 	if err != nil || json.Unmarshal(b, &out) != nil {
-		return Seen{Records: rows, Notes: []string{"what was odd at the import is not known any more: declare the source again to see it"}}
+		return SourceReading{Records: rows, Notes: []string{"what was odd at the import is not known any more: declare the source again to see it"}}
 	}
 	return out
 }
@@ -85,7 +85,7 @@ func (s Sources) newImport(name string) (*newImport, error) {
 
 func (n *newImport) table() string { return filepath.Join(n.folder, "table") }
 
-func (n *newImport) write(seen Seen) (digest string, err error) {
+func (n *newImport) write(seen SourceReading) (digest string, err error) {
 	if n.seen, err = json.Marshal(seen); err != nil {
 		return "", err
 	}

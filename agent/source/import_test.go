@@ -238,7 +238,9 @@ func TestImportFaults(t *testing.T) {
 		}
 	}
 	declare := func(ctx context.Context, ask func(Report) error) error {
-		_, err := w.Declare(ctx, "ward", How{Ask: ask}, func(*Declaration) error { return nil })
+		_, err := w.Declare(ctx, "ward", DeclareOptions{Ask: ask}, func(*Declaration) error {
+			return nil
+		})
 		return err
 	}
 	yes := func(Report) error { return nil }
@@ -410,7 +412,7 @@ func TestManyEmptyRecords(t *testing.T) {
 		w.say(func(s *Source) { s.Expected = all })
 		w.put(visitsHeader + strings.Repeat("x\n30,f,no\ny\n", 1500))
 		d := w.declared()
-		records, err := w.Own(study.Plan{Data: "ward", Schema: d.Schema})
+		records, err := w.AllRecords(study.Plan{Data: "ward", Schema: d.Schema})
 		if err != nil || d.Found != 4500 || records.Len() != 4500 {
 			t.Fatalf("%d of %d records, %v", records.Len(), d.Found, err)
 		}
@@ -438,7 +440,7 @@ func TestNamesOfSources(t *testing.T) {
 	}
 	for _, name := range names {
 		accept := func(d *Declaration) error { d.By = "tester"; return nil }
-		if _, err := w.Declare(t.Context(), name, How{}, accept); err != nil {
+		if _, err := w.Declare(t.Context(), name, DeclareOptions{}, accept); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}

@@ -65,14 +65,14 @@ func TestOMOP(t *testing.T) {
 	query, schema := block(t, page, "sql"), block(t, page, "yaml")
 	check := func(t *testing.T, driver, dsn string) {
 		s := askedOf(t, driver, dsn, schema, query)
-		r, err := declare(s, How{Vouch: true})
+		r, err := declare(s, DeclareOptions{Vouch: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Found != 200 || len(r.Declared.Query.Derives) == 0 {
 			t.Errorf("%d records; the query has %q", r.Found, r.Declared.Query.Derives)
 		}
-		records, err := s.Own(study.Plan{Data: "ward", Schema: r.Declared.Schema})
+		records, err := s.AllRecords(study.Plan{Data: "ward", Schema: r.Declared.Schema})
 		if err != nil {
 			t.Fatal(err)
 		}

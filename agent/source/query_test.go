@@ -81,7 +81,7 @@ func askedOf(t *testing.T, driver, dsn, schema, text string) Sources {
 		Named: map[string]Source{"ward": {Query: q, Schema: filepath.Join(dir, "schema.yaml")}}}
 }
 
-func declare(s Sources, how How) (Report, error) {
+func declare(s Sources, how DeclareOptions) (Report, error) {
 	return s.Declare(context.Background(), "ward", how, func(d *Declaration) error {
 		d.By = "tester"
 		return nil
@@ -111,7 +111,7 @@ func TestQueriesAreFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.put(clean.String())
-	r, err := declare(w.Sources, How{})
+	r, err := declare(w.Sources, DeclareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,10 +120,11 @@ func TestQueriesAreFiles(t *testing.T) {
 	query := "SELECT " + strings.Join(table.Columns(), ", ") + " FROM visits"
 	check := func(t *testing.T, driver, dsn string) Sources {
 		s := askedOf(t, driver, dsn, schema, query)
-		if _, err := declare(s, How{}); err == nil || !strings.Contains(err.Error(), "--vouch") {
+		if _, err := declare(s, DeclareOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "--vouch") {
 			t.Errorf("a query is declared and nobody vouched: %v", err)
 		}
-		r, err := declare(s, How{Vouch: true})
+		r, err := declare(s, DeclareOptions{Vouch: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +173,7 @@ func TestQueriesAreFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		server.Kill() // the last import stays
-		if _, err := declare(s, How{Vouch: true}); err == nil {
+		if _, err := declare(s, DeclareOptions{Vouch: true}); err == nil {
 			t.Error("a database that is gone is imported")
 		}
 		if after, err := fs.Glob(os.DirFS(s.Imports), "*"); err != nil ||

@@ -84,12 +84,12 @@ type inOrder struct {
 	at int64
 }
 
-func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
-	if at != o.at {
+func (i *inOrder) ReadAt(p []byte, at int64) (int, error) {
+	if at != i.at {
 		return 0, errors.New("it is a pipe, which can be read once only: write a file")
 	}
-	n, err := o.in.Read(p)
-	o.at += int64(n)
+	n, err := i.in.Read(p)
+	i.at += int64(n)
 	return n, err
 }
 
@@ -106,8 +106,8 @@ func unread(err error, f files.Format) error {
 	return errors.New("it cannot be read as a table: check that it is whole, and its header and delimiter; if it has no header, list its names under columns in this site's schema, or under header in its mapping")
 }
 
-// Seen describes a source as it was read. It is for the site only.
-type Seen struct {
+// SourceReading describes a source as it was read. It is for the site only.
+type SourceReading struct {
 	Records int `json:"records"`
 	// Malformed counts the lines that are read as empty records. FirstMalformed is the first of
 	// them.
@@ -121,7 +121,7 @@ type Seen struct {
 }
 
 type reading struct {
-	Seen
+	SourceReading
 	digest  string   // SHA-256 of the file's bytes, or of a query
 	derives []string // parts of a query that may make rows depend on each other (Asked.Derives)
 	zone    string   // time zone of a query's session
@@ -165,12 +165,12 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 	if !errors.Is(err, io.EOF) {
 		return err
 	}
-	r.Seen = Seen{
+	r.SourceReading = SourceReading{
 		Records: c.records, Malformed: c.malformed, FirstMalformed: c.firstMalformed,
 		Odd:   slices.Concat(in.Remarks(), c.none, coder.Remarks(), r.bound.Remarks()),
 		Notes: r.bound.Notes,
 	}
-	if words := own.FilledWords(dataset.Lacking(r.Odd)); words != "" {
+	if words := own.FilledWords(dataset.MissingColumns(r.Odd)); words != "" {
 		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them; in other studies "+
 			"stand in their place: "+words)
 	}
@@ -249,7 +249,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 		return r, err
 	}
 	r.digest, err = open(s.File, func(in *hashed, size int64) error {
-		w := m.Written.Or(own.Format())
+		w := m.TextFormat.Or(own.Format())
 		if r.form, err = files.Detect(in, size, w); err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 
 // tableElsewhere says which keys of a mapping find a file's table, if it seems to stand elsewhere
 // or to have another delimiter. It shows nothing of the rows.
-func tableElsewhere(in io.ReaderAt, size int64, f files.Format, w files.Written,
+func tableElsewhere(in io.ReaderAt, size int64, f files.Format, w files.TextFormat,
 	own dataset.Schema) string {
 	proposed, _, err := files.Propose(in, size, f, w, own.AllColumns())
 	var keys []string
@@ -304,7 +304,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	r, memory := reading{form: d.Form}, memory{coding: d.Schema.Coding()}
 	var err error
 	r.digest, err = open(d.File, func(in *hashed, size int64) error {
-		rows, err := files.Open(in, size, d.Form, d.Mapping.Written.Or(d.Schema.Format()))
+		rows, err := files.Open(in, size, d.Form, d.Mapping.TextFormat.Or(d.Schema.Format()))
 		if err != nil {
 			return unread(err, d.Form)
 		}
@@ -325,7 +325,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 
 // Remarks lists what was unexpected, with remedies. They quote the file, so they are for the site
 // only.
-func (s Seen) Remarks() []string {
+func (s SourceReading) Remarks() []string {
 	var out []string
 	for _, m := range s.Odd {
 		out = append(out, m.String())
@@ -361,7 +361,7 @@ var unreadableProblems = []dataset.Problem{
 	mapping.NoDate, mapping.NoValue, mapping.AfterDay, mapping.DayForMonth,
 }
 
-func (e Expected) problems(r Seen, own dataset.Schema) []string {
+func (e Expected) problems(r SourceReading, own dataset.Schema) []string {
 	records, columns := r.Records, len(own.FeatureColumns())
 	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {
 		return []string{fmt.Sprintf("the file has %s, expected are %d to %d (records: in the source's entry)", textpage.Count(records, "record"), e.Records[0], e.Records[1])}

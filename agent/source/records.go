@@ -12,9 +12,9 @@ import (
 	"caucus/study/kinds"
 )
 
-// Held are a source's records in the form that a plan asks for. They are for the site only.
-type Held struct {
-	Seen
+// StudyRecords are a source's records in the form that a plan asks for. They are for the site only.
+type StudyRecords struct {
+	SourceReading
 	digest string // digest of the file, if the file is written again regularly
 	plan   study.Plan
 	table  table
@@ -23,11 +23,11 @@ type Held struct {
 // Open opens the records for a plan, as declared: an import, or the file of a source that is
 // written again regularly. They are decoded by the plan's schema, which means the same as the
 // site's if there are no Objections. Close, All or Blocks ends their use.
-func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
-	h := &Held{plan: p}
+func (s Sources) Open(d Declaration, p study.Plan) (*StudyRecords, error) {
+	h := &StudyRecords{plan: p}
 	if d.Redeclare == RedeclareDaily {
 		t, r, err := d.readDaily(s.Key)
-		h.Seen, h.digest, h.table = r.Seen, r.digest, t
+		h.SourceReading, h.digest, h.table = r.SourceReading, r.digest, t
 		return h, err
 	}
 	var err error
@@ -39,17 +39,18 @@ func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", d.Source, err)
 	}
-	h.Seen = s.seen(d, h.table.head.Rows)
+	h.SourceReading = s.seen(d, h.table.head.Rows)
 	return h, nil
 }
 
 // Close ends the use without reading more. It reports no error: closing a file that was only read
 // loses nothing.
-func (h *Held) Close() { _ = h.table.close() } // closing a file that was only read loses nothing
+// closing a file that was only read loses nothing
+func (h *StudyRecords) Close() { _ = h.table.close() }
 
 // All decodes every record into memory at once, N×Dim numbers of 8 bytes, and closes h. Without any
 // record it returns empty records of the plan.
-func (h *Held) All() (*dataset.Records, error) {
+func (h *StudyRecords) All() (*dataset.Records, error) {
 	defer h.Close()
 	t, s := h.table, kinds.RecordSchema(h.plan)
 	if t.head.Rows == 0 {
@@ -92,13 +93,13 @@ func (h *Held) All() (*dataset.Records, error) {
 //     group is split. By the lemma, one record inside that group is exchanged for another with the
 //     same features.
 //   - The order is the same for every study that reads blocks.
-//   - keyed.Exactly takes the records instead if a bound keeps a patient's records together in
+//   - keyed.ExactlyN takes the records instead if a bound keeps a patient's records together in
 //     shards, or if neighbours must share the sets of a column. It also serves a file that is read
 //     again each time, in the file's own order.
 //
 // The table was checked when it was opened, and stays open. If the disk fails later, Blocks panics
 // and the contribution is not ready; window says what is sent then.
-func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
+func (h *StudyRecords) Blocks(n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
 		defer h.Close()
 		t, left := h.table, n
@@ -145,7 +146,7 @@ func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
 }
 
 func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset.Records {
-	return keyed.Exactly(kinds.RuleOf(p), kinds.RecordSchema(p), records, n, key)
+	return keyed.ExactlyN(kinds.RuleOf(p), kinds.RecordSchema(p), records, n, key)
 }
 
 func none(p study.Plan) *dataset.Records {

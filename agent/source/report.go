@@ -28,16 +28,17 @@ type Report struct {
 	Changed bool `json:"changed,omitempty"`
 	// Taken describes the file as the first study of the latest day read it, for a source that is
 	// declared to be written again regularly; else nil.
-	Taken *Taken `json:"taken,omitempty"`
+	Taken *DailySnapshot `json:"taken,omitempty"`
 	// Problem says why the file cannot be read as declared, so that a study would get empty
 	// records, or what is unexpected in it.
 	Problem string `json:"problem,omitempty"`
 
-	seen Seen
+	seen SourceReading
 }
 
-// Taken describes a source's file as the first study of a day read it. It is for the site only.
-type Taken struct {
+// DailySnapshot describes a source's file as the first study of a day read it. It is for the site
+// only.
+type DailySnapshot struct {
 	Day     string `json:"day"` // UTC
 	Digest  string `json:"sha256"`
 	Records int    `json:"records"`
@@ -45,8 +46,9 @@ type Taken struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// How says how a source is declared: who vouches, and who sees what was read before it counts.
-type How struct {
+// DeclareOptions says how a source is declared: who vouches, and who sees what was read before it
+// counts.
+type DeclareOptions struct {
 	// Vouch says that the person answers for columns that were computed from other records.
 	Vouch bool
 	// Ask, if not nil, shows the person what was read. If it returns nil, the person agrees.

@@ -130,9 +130,10 @@ func TestSize(t *testing.T) {
 		s := Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"),
 			Named: map[string]Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
 		start := time.Now()
-		r, err := s.Declare(context.Background(), "ward", How{}, func(d *Declaration) error {
-			return nil
-		})
+		r, err := s.Declare(context.Background(), "ward", DeclareOptions{},
+			func(d *Declaration) error {
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

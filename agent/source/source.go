@@ -145,7 +145,7 @@ func (s Sources) declarationFile(name string) string {
 type Fraction float64
 
 // UnmarshalText reads 5%, or 0.05, and refuses what is below 0 or above 1.
-func (s *Fraction) UnmarshalText(text []byte) error {
+func (f *Fraction) UnmarshalText(text []byte) error {
 	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if percent {
@@ -154,12 +154,12 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 	if err != nil || !(v >= 0 && v <= 1) {
 		return fmt.Errorf("%q is no share: write 5%%, or 0.05", text)
 	}
-	*s = Fraction(v)
+	*f = Fraction(v)
 	return nil
 }
 
 // String returns a percentage with three digits, such as 5%.
-func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
+func (f Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(f)) }
 
 // Expected says what is normal in a source's file. A file beyond these limits cannot be declared,
 // and a preview of a study reports it. During a study Expected decides nothing, because that would

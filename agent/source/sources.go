@@ -88,7 +88,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
 	case d.Import != "" && !exists(s.importFile(d)):
 		return fail("its import is gone, as after a restored backup")
-	case len(own.Within(d.Schema)) > 0 || len(d.Schema.Within(own)) > 0 ||
+	case len(own.Differences(d.Schema)) > 0 || len(d.Schema.Differences(own)) > 0 ||
 		!reflect.DeepEqual(own.Format(), d.Schema.Format()):
 		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
 	case source.Redeclare != d.Redeclare:
@@ -141,13 +141,14 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 		return r
 	}
 	h.Close()
-	r.Problem = strings.Join(s.Problems(*d, h.Seen), "; ")
+	r.Problem = strings.Join(s.Problems(*d, h.SourceReading), "; ")
 	if d.Redeclare == RedeclareDaily {
 		digest = h.digest
 	} else if now, err := open(d.File, func(*hashed, int64) error { return nil }); err == nil {
 		digest = now
 	}
-	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.form(), h.Seen.Records, d.Columns,
+	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.form(), h.SourceReading.Records,
+		d.Columns,
 		h.Remarks()
 	if q := d.Query; q != nil && q.Zone == "" && q.Driver != database.SQLite {
 		r.Remarks = append(r.Remarks, "imported when sessions were in UTC: if a date hangs on "+
@@ -180,7 +181,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, n, len(read.columns))
 	}
 	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns,
-		read.Remarks(), read.Seen
+		read.Remarks(), read.SourceReading
 	d := Declaration{
 		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
 		Source: name, File: source.File, Digest: read.digest, Form: read.form,
@@ -188,10 +189,11 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	}
 	if source.queries() {
 		q := source.Query
-		d.Query, d.Vouched = &Asked{q.Driver, q.DSNFile, read.derives, read.zone}, own.AllColumns()
+		d.Query, d.Vouched = &QueryOrigin{q.Driver, q.DSNFile, read.derives,
+			read.zone}, own.AllColumns()
 	}
 	r.Form = d.form()
-	if err := objection(s.Problems(d, read.Seen)); err != nil {
+	if err := objection(s.Problems(d, read.SourceReading)); err != nil {
 		return Declaration{}, fmt.Errorf("%s: %w", r.File, err)
 	}
 	if source.Redeclare == RedeclareDaily {
@@ -216,7 +218,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 //
 // The declaration is stored after the person agreed (How.Ask), and after sign wrote who declared it
 // and when.
-func (s Sources) Declare(ctx context.Context, name string, how How,
+func (s Sources) Declare(ctx context.Context, name string, how DeclareOptions,
 	sign func(*Declaration) error) (Report, error) {
 	fail := func(r Report, err error) (Report, error) {
 		return r, fmt.Errorf("declare source %s: %w", name, err)
@@ -291,12 +293,12 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 
 // Problems lists what is unexpected in a source. It depends on the records, so it is for the site
 // only.
-func (s Sources) Problems(d Declaration, seen Seen) []string {
+func (s Sources) Problems(d Declaration, seen SourceReading) []string {
 	return s.Named[d.Source].problems(seen, d.Schema)
 }
 
 // noteDay stores the first Taken of a day, for a source that is written again regularly.
-func (s Sources) noteDay(d Declaration, t Taken) error {
+func (s Sources) noteDay(d Declaration, t DailySnapshot) error {
 	t.Day = s.Now().UTC().Format(time.DateOnly)
 	if last := s.taken(d); d.Redeclare != RedeclareDaily || last != nil && last.Day == t.Day {
 		return nil
@@ -308,8 +310,8 @@ func (s Sources) noteDay(d Declaration, t Taken) error {
 	return protocol.WriteSecret(s.takenFile(d.Source), append(text, '\n'))
 }
 
-func (s Sources) taken(d Declaration) *Taken {
-	var t Taken
+func (s Sources) taken(d Declaration) *DailySnapshot {
+	var t DailySnapshot
 	b, err := os.ReadFile(s.takenFile(d.Source))
 	if d.Redeclare != RedeclareDaily || err != nil || json.Unmarshal(b, &t) != nil {
 		return nil
@@ -359,16 +361,18 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 		return Empty(p, n, s.Key, blocks), nil, err
 	}
 	if d.Redeclare == RedeclareDaily {
-		odd = s.Problems(d, h.Seen)
+		odd = s.Problems(d, h.SourceReading)
 		// a failed write is not reported
-		_ = s.noteDay(d, Taken{Digest: h.digest, Records: h.Seen.Records, Problems: odd})
+		_ = s.noteDay(d, DailySnapshot{Digest: h.digest, Records: h.SourceReading.Records,
+			Problems: odd})
 	}
 	return in, odd, nil
 }
 
 // Exact returns exactly the n records that a study gets, with their declaration and what was
 // noticed when they were read. All are for the site only. It stores no notes.
-func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held,
+func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration,
+	h *StudyRecords,
 	err error) {
 	in = study.NewInputs(nil, s.Key)
 	d, err = s.Of(p)
@@ -390,14 +394,14 @@ func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Dec
 	return in, d, h, err
 }
 
-// Own returns all records of a plan's source in the encoding of the plan's schema. They are for the
-// site only. A plan's least number of records does not apply.
-func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
+// AllRecords returns all records of a plan's source in the encoding of the plan's schema. They are
+// for the site only. A plan's least number of records does not apply.
+func (s Sources) AllRecords(p study.Plan) (*dataset.Records, error) {
 	d, err := s.Of(p)
 	if err == nil {
 		err = objection(d.lacks(p))
 	}
-	var h *Held
+	var h *StudyRecords
 	if err == nil {
 		h, err = s.Open(d, p)
 	}

@@ -43,10 +43,10 @@ type tableHead struct {
 	Widths  []int  `json:"widths"`
 }
 
-func (h tableHead) blocks() int { return (h.Rows + blockRows - 1) / blockRows }
+func (t tableHead) blocks() int { return (t.Rows + blockRows - 1) / blockRows }
 
-func (h tableHead) width() (sum int) {
-	for _, w := range h.Widths {
+func (t tableHead) width() (sum int) {
+	for _, w := range t.Widths {
 		sum += w
 	}
 	return sum
@@ -77,7 +77,7 @@ var inMemory = 64 << 20
 
 func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
 	return &sorter{coding: c, folder: folder,
-		mac: hmac.New(sha256.New, append([]byte("order\x00"), key...)), empty: c.Empty()}
+		mac: hmac.New(sha256.New, append([]byte("order\x00"), key...)), empty: c.EmptyRecord()}
 }
 
 func (s *sorter) entry() int { return orderSize + s.coding.Width() }
@@ -269,21 +269,21 @@ func openTable(path string, c *dataset.Coding) (table, error) {
 	return t, nil
 }
 
-func (h tableHead) offset(i int) int64 {
-	return int64(min(i*blockRows, h.Rows))*int64(h.width()) + 4*int64(i)
+func (t tableHead) offset(i int) int64 {
+	return int64(min(i*blockRows, t.Rows))*int64(t.width()) + 4*int64(i)
 }
 
-func (h tableHead) read(file io.ReaderAt, start int64, i int) (dataset.CodedBlock, error) {
-	all := make([]byte, h.offset(i+1)-h.offset(i))
-	if _, err := file.ReadAt(all, start+h.offset(i)); err != nil {
+func (t tableHead) read(file io.ReaderAt, start int64, i int) (dataset.CodedBlock, error) {
+	all := make([]byte, t.offset(i+1)-t.offset(i))
+	if _, err := file.ReadAt(all, start+t.offset(i)); err != nil {
 		return dataset.CodedBlock{}, errTable
 	}
 	cells, check := all[:len(all)-4], all[len(all)-4:]
 	if !bytes.Equal(binary.BigEndian.AppendUint32(nil, crc32.Checksum(cells, castagnoli)), check) {
 		return dataset.CodedBlock{}, errTable
 	}
-	b := dataset.CodedBlock{Rows: min(blockRows, h.Rows-i*blockRows)}
-	for _, w := range h.Widths {
+	b := dataset.CodedBlock{Rows: min(blockRows, t.Rows-i*blockRows)}
+	for _, w := range t.Widths {
 		b.Columns, cells = append(b.Columns, cells[:b.Rows*w]), cells[b.Rows*w:]
 	}
 	return b, nil

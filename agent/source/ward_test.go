@@ -59,7 +59,7 @@ func (w ward) say(change func(*Source)) {
 }
 
 func (w ward) declare() error {
-	_, err := w.Declare(context.Background(), "ward", How{}, func(d *Declaration) error {
+	_, err := w.Declare(context.Background(), "ward", DeclareOptions{}, func(d *Declaration) error {
 		d.By = "tester"
 		return nil
 	})
@@ -84,7 +84,7 @@ func (w ward) records() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all, err := w.Own(study.Plan{Data: "ward", Schema: d.Schema})
+	all, err := w.AllRecords(study.Plan{Data: "ward", Schema: d.Schema})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestZone(t *testing.T) {
 		s.Named["ward"] = source
 	}
 	say("")
-	r, err := declare(s, How{Vouch: true})
+	r, err := declare(s, DeclareOptions{Vouch: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestZone(t *testing.T) {
 		t.Errorf("declared %+v: %s", r.Declared.Query, form)
 	}
 	want := imported(t, s, r)
-	held, err := s.Own(study.Plan{Data: "ward", Schema: r.Declared.Schema})
+	held, err := s.AllRecords(study.Plan{Data: "ward", Schema: r.Declared.Schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestZone(t *testing.T) {
 	}
 	for _, other := range []string{"Europe/Berlin", "UTC"} {
 		say(other)
-		r, err := declare(s, How{Vouch: true})
+		r, err := declare(s, DeclareOptions{Vouch: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestZone(t *testing.T) {
 		f.put(content)
 		for _, zone := range []string{"Europe/Berlin", ""} {
 			f.say(func(s *Source) { s.Mapping.Inline = mapping.Mapping{Columns: rule, Zone: zone} })
-			r, err := declare(f.Sources, How{})
+			r, err := declare(f.Sources, DeclareOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,11 +148,11 @@ func TestZone(t *testing.T) {
 	// A declaration of an earlier version names no zone. It holds, and a check says what the import
 	// has.
 	say("")
-	if r, err = declare(s, How{Vouch: true}); err != nil {
+	if r, err = declare(s, DeclareOptions{Vouch: true}); err != nil {
 		t.Fatal(err)
 	}
 	old := *r.Declared
-	old.Query = &Asked{Driver: old.Query.Driver, DSNFile: old.Query.DSNFile}
+	old.Query = &QueryOrigin{Driver: old.Query.Driver, DSNFile: old.Query.DSNFile}
 	stored, err := json.Marshal(old)
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestCheckQuery(t *testing.T) {
 	source := s.Named["ward"]
 	source.Query.SQL = "SELECT age, sex, CASE ill WHEN 'ja' THEN 'yes' ELSE 'no' END AS ill FROM t"
 	s.Named["ward"] = source
-	if _, err := declare(s, How{Vouch: true}); err != nil {
+	if _, err := declare(s, DeclareOptions{Vouch: true}); err != nil {
 		t.Fatal(err)
 	}
 	source.Expected.Records = []int{10, 20}

@@ -198,10 +198,10 @@ func fourierSign(a int64) int64 {
 
 // MeanOfIntegers turns a (noisy) integer sum of n rows into a mean embedding. Noise of variance v
 // on each integer has variance v·(Scale/n)² on the mean.
-func (b IntegerBound) MeanOfIntegers(sum []int64, n int) []float64 {
+func (i IntegerBound) MeanOfIntegers(sum []int64, n int) []float64 {
 	out := make([]float64, len(sum))
 	for j, v := range sum {
-		out[j] = float64(v) * b.Scale / float64(n)
+		out[j] = float64(v) * i.Scale / float64(n)
 	}
 	return out
 }

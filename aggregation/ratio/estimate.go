@@ -74,28 +74,28 @@ type ratioPoint struct {
 
 // estimate returns the class shares of a target set. g has the inner products of the set's mean
 // embedding with the model's anchors (the embeddings with which a target is compared).
-func (s ratioSystem) estimate(g []float64) ratioPoint {
-	h := ratioMulT(s.read, g)
-	out := ratioPoint{h: h, free: ratioMul(s.linear, h)}
+func (r ratioSystem) estimate(g []float64) ratioPoint {
+	h := ratioMulT(r.read, g)
+	out := ratioPoint{h: h, free: ratioMul(r.linear, h)}
 	c := len(out.free)
 	for k := range c {
-		out.free[k] += s.offset[k]
+		out.free[k] += r.offset[k]
 	}
 	b := make([]float64, c)
 	for k := range c {
 		for j := range c {
-			b[k] += s.metric.At(k, j) * out.free[j]
+			b[k] += r.metric.At(k, j) * out.free[j]
 		}
 	}
-	out.shares, out.gap = quadraticOnSimplex(s.metric, b)
+	out.shares, out.gap = quadraticOnSimplex(r.metric, b)
 	out.coefs = out.shares
-	if s.coefLinear != nil {
-		out.coefs = ratioMul(s.coefLinear, h)
+	if r.coefLinear != nil {
+		out.coefs = ratioMul(r.coefLinear, h)
 		for i := range out.coefs {
-			out.coefs[i] += s.coefOffset[i]
+			out.coefs[i] += r.coefOffset[i]
 		}
 	}
-	out.setWeights = ratioMul(s.spread, out.coefs)
+	out.setWeights = ratioMul(r.spread, out.coefs)
 	return out
 }
 
@@ -226,12 +226,12 @@ func (m *Model) lookByKernel(v ratioView, x *mat.Dense) ratioView {
 	return v
 }
 
-func (v *ratioView) measure(norm, self float64) {
-	if v.n >= 2 {
-		v.norm = withoutSelf(norm, self, v.n)
-		v.trace = max(self-v.norm, 0)
+func (r *ratioView) measure(norm, self float64) {
+	if r.n >= 2 {
+		r.norm = withoutSelf(norm, self, r.n)
+		r.trace = max(self-r.norm, 0)
 	} else {
-		v.norm, v.trace = norm, self
+		r.norm, r.trace = norm, self
 	}
 }
 

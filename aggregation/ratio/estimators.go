@@ -37,12 +37,12 @@ type ratioSystem struct {
 // spectrumFloor is the smallest eigenvalue kept, relative to the largest. Smaller ones are noise.
 const spectrumFloor = 1e-6
 
-func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
+func (r ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	switch estimator {
 	case embedding.ClassMeans:
-		return p.solveClassMeans()
+		return r.solveClassMeans()
 	case embedding.Mixture:
-		return p.solveMixture(), nil, nil
+		return r.solveMixture(), nil, nil
 	}
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator,
 		embedding.Estimators())
@@ -66,21 +66,21 @@ const (
 // Σv_iw_iC_i (v from unfitted, C_i the noise covariance of set i's shares). With Gram's V, U, D and
 // s, BᵀB is Aᵀ(V + D·s)A − N. N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A is the mean addition of sampling, of
 // privacy noise on embeddings, and of noise in P̃ (errors in variables).
-func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
-	c, m := p.shares.Dims()
+func (r ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
+	c, m := r.shares.Dims()
 	var warnings []Warning
-	w := p.weights()
-	pw := mat.DenseCopyOf(p.shares)
+	w := r.weights()
+	pw := mat.DenseCopyOf(r.shares)
 	for k := range c {
 		for i := range m {
 			pw.Set(k, i, pw.At(k, i)*w[i])
 		}
 	}
 	var s mat.Dense
-	s.Mul(pw, p.shares.T())
+	s.Mul(pw, r.shares.T())
 	corrected, without := mat.DenseCopyOf(&s), mat.DenseCopyOf(&s)
-	for i, left := range p.unfitted(&s, w) {
-		if cov := p.cov[i]; cov != nil {
+	for i, left := range r.unfitted(&s, w) {
+		if cov := r.cov[i]; cov != nil {
 			for a := range c {
 				for b := range c {
 					corrected.Set(a, b, corrected.At(a, b)-left*w[i]*cov.At(a, b))
@@ -100,22 +100,22 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	}
 	var inverse, read mat.Dense
 	if err := inverse.Inverse(&s); err != nil {
-		high, low := p.singular()
+		high, low := r.singular()
 		return ratioSystem{}, warnings, &Refusal{IllPosed, min(high/max(low, 1e-300), 1e300), "the sets' class shares do not differ enough: add sets whose shares differ"}
 	}
 	read.Mul(pw.T(), &inverse)
-	sampling, private := p.noiseParts()
-	seen, sampled, perturbed := sandwich(p.seen(), &read), sandwich(sampling,
+	sampling, private := r.noiseParts()
+	seen, sampled, perturbed := sandwich(r.seen(), &read), sandwich(sampling,
 		&read), sandwich(private, &read)
 	var unbiased mat.Dense
 	unbiased.Sub(seen, sampled)
 	unbiased.Sub(&unbiased, perturbed)
 	if sound {
-		byShares := p.shareNoise(&unbiased, &read)
+		byShares := r.shareNoise(&unbiased, &read)
 		sampled.Add(sampled, byShares)
 		unbiased.Sub(&unbiased, byShares)
 	}
-	q, floored := takeOff(seen, sampled, perturbed, p.rank, float64(p.dim))
+	q, floored := takeOff(seen, sampled, perturbed, r.rank, float64(r.dim))
 	if floored > 0 {
 		warnings = append(warnings, Warning{Indefinite, floored, 0,
 			"most of the difference seen between some classes is sampling or privacy noise, so the estimate is pulled towards the training shares: use more rows, more different sets or another width"})
@@ -144,14 +144,14 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 // Σw_ip̃_ip̃_iᵀ should remove: 1 − h_i − w_i, with h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The
 // fit follows the rest of the noise. Removing all noise would make differences between c classes
 // too large by 2(c+1)/M of the noise's share of S, to second order (Fuller 1980 has 1 − (c+1)/M).
-func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
+func (r ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	out := make([]float64, len(w))
 	var inverse mat.Dense
 	if err := inverse.Inverse(s); err != nil {
 		return out // solve refuses a singular S
 	}
 	for i := range out {
-		share := p.shares.ColView(i)
+		share := r.shares.ColView(i)
 		out[i] = max(1-w[i]*mat.Inner(share, &inverse, share)-w[i], 0)
 	}
 	return out
@@ -161,9 +161,9 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 // Δ moves B by −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So the noise adds Σ_i
 // tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of A. Each C_i has row sums 0, so only differences between classes
 // enter.
-func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
-	each := mat.NewDense(p.sets(), p.sets(), nil)
-	for i, cov := range p.cov {
+func (r ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
+	each := mat.NewDense(r.sets(), r.sets(), nil)
+	for i, cov := range r.cov {
 		if cov != nil {
 			var t mat.Dense
 			t.Mul(square, cov)
@@ -175,20 +175,20 @@ func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 
 // seen returns the Gram of the noisy embeddings, positive semidefinite. noiseParts returns its
 // noise.
-func (p ratioProblem) seen() *mat.Dense {
-	out := mat.DenseCopyOf(p.gram.V)
-	for i, s := range p.noise {
-		out.Set(i, i, out.At(i, i)+float64(p.dim)*s)
+func (r ratioProblem) seen() *mat.Dense {
+	out := mat.DenseCopyOf(r.gram.V)
+	for i, s := range r.noise {
+		out.Set(i, i, out.At(i, i)+float64(r.dim)*s)
 	}
 	return out
 }
 
-func (p ratioProblem) noiseParts() (sampling, private *mat.Dense) {
-	m := p.sets()
+func (r ratioProblem) noiseParts() (sampling, private *mat.Dense) {
+	m := r.sets()
 	sampling, private = mat.NewDense(m, m, nil), mat.NewDense(m, m, nil)
-	for i, s := range p.noise {
-		sampling.Set(i, i, max(p.gram.V.At(i, i)-p.gram.U.At(i, i), 0))
-		private.Set(i, i, float64(p.dim)*s)
+	for i, s := range r.noise {
+		sampling.Set(i, i, max(r.gram.V.At(i, i)-r.gram.U.At(i, i), 0))
+		private.Set(i, i, float64(r.dim)*s)
 	}
 	return sampling, private
 }
@@ -273,30 +273,30 @@ func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
 
 // slope returns the mean effect of a row of each class if linear (c×M) maps scores to ratios:
 // linear·ΦᵀB, B the least-squares class means.
-func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
+func (r ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	var square, back, t, out mat.Dense
-	square.Mul(p.shares, p.shares.T())
-	c := p.classes()
+	square.Mul(r.shares, r.shares.T())
+	c := r.classes()
 	s := mat.NewSymDense(c, nil)
 	for i := range c {
 		for j := range i + 1 {
 			s.SetSym(i, j, square.At(i, j))
 		}
 	}
-	back.Mul(p.shares.T(), pseudoInverse(s, 1e-12))
-	t.Mul(linear, p.gram.U)
+	back.Mul(r.shares.T(), pseudoInverse(s, 1e-12))
+	t.Mul(linear, r.gram.U)
 	out.Mul(&t, &back)
 	return &out
 }
 
 // pull bounds, for each class, how far the estimate is drawn from the truth ρ towards the training
 // shares p̄: (slope − I)(ρ − p̄), where the entries of ρ − p̄ sum to zero.
-func (s ratioSystem) pull() []float64 {
-	c, _ := s.slope.Dims()
+func (r ratioSystem) pull() []float64 {
+	c, _ := r.slope.Dims()
 	out := make([]float64, c)
 	row := make([]float64, c)
 	for k := range c {
-		copy(row, s.slope.RawRowView(k))
+		copy(row, r.slope.RawRowView(k))
 		row[k]--
 		out[k] = slices.Max(row) - slices.Min(row)
 	}
@@ -305,19 +305,19 @@ func (s ratioSystem) pull() []float64 {
 
 // solveMixture follows the paper: V-statistic Gram, unconstrained least squares, Euclidean
 // projection. A singular Gram gets the minimum-norm α.
-func (p ratioProblem) solveMixture() ratioSystem {
-	c, m := p.shares.Dims()
-	inverse := pseudoInverse(p.gram.V, 1e-12)
+func (r ratioProblem) solveMixture() ratioSystem {
+	c, m := r.shares.Dims()
+	inverse := pseudoInverse(r.gram.V, 1e-12)
 	linear := mat.NewDense(c, m, nil)
-	linear.Mul(p.shares, inverse)
+	linear.Mul(r.shares, inverse)
 	metric := mat.NewSymDense(c, nil)
 	for k := range c {
 		metric.SetSym(k, k, 1)
 	}
 	return ratioSystem{
-		read: identity(m), quadratic: mat.DenseCopyOf(p.gram.U), linear: linear, offset: make([]float64, c),
+		read: identity(m), quadratic: mat.DenseCopyOf(r.gram.U), linear: linear, offset: make([]float64, c),
 		metric: metric, coefLinear: inverse, coefOffset: make([]float64, m), spread: identity(m),
-		slope: p.slope(linear),
+		slope: r.slope(linear),
 	}
 }
 

@@ -144,30 +144,30 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (in jsonRatioModel) model() (*Model, error) {
-	if in.Version != modelVersion {
-		return nil, fmt.Errorf("version %d is not %d: use the release of the program that wrote it", in.Version, modelVersion)
+func (jrm jsonRatioModel) model() (*Model, error) {
+	if jrm.Version != modelVersion {
+		return nil, fmt.Errorf("version %d is not %d: use the release of the program that wrote it", jrm.Version, modelVersion)
 	}
-	c, sets := in.Classes, len(in.Sets)
-	if c < 2 || sets < 2 || len(in.Offset) != c || !(in.Confidence > 0 && in.Confidence < 1) {
+	c, sets := jrm.Classes, len(jrm.Sets)
+	if c < 2 || sets < 2 || len(jrm.Offset) != c || !(jrm.Confidence > 0 && jrm.Confidence < 1) {
 		return nil, errors.New("classes, sets, offset or confidence are missing")
 	}
 	out := &Model{
-		options: Options{Estimator: in.Estimator, Fourier: in.Fourier, Confidence: in.Confidence},
-		classes: c, indirect: in.Indirect || in.Spread == nil, rank: in.Rank, warnings: in.Warnings, number: in.Condition,
+		options: Options{Estimator: jrm.Estimator, Fourier: jrm.Fourier, Confidence: jrm.Confidence},
+		classes: c, indirect: jrm.Indirect || jrm.Spread == nil, rank: jrm.Rank, warnings: jrm.Warnings, number: jrm.Condition,
 	}
-	if in.Kernel != nil {
-		out.options.Kernel = *in.Kernel
+	if jrm.Kernel != nil {
+		out.options.Kernel = *jrm.Kernel
 	}
 	if err := out.options.Validate(); err != nil {
 		return nil, err
 	}
 	functions := sets
-	if in.Estimator == embedding.ClassMeans {
+	if jrm.Estimator == embedding.ClassMeans {
 		functions = c
 	}
 	anchors := sets
-	if in.Fourier != nil {
+	if jrm.Fourier != nil {
 		anchors = functions
 	}
 	var problems []error
@@ -177,28 +177,28 @@ func (in jsonRatioModel) model() (*Model, error) {
 		return d
 	}
 	s := &out.system
-	s.read, s.quadratic = dense(in.Read, anchors, functions), dense(in.Quadratic, functions,
+	s.read, s.quadratic = dense(jrm.Read, anchors, functions), dense(jrm.Quadratic, functions,
 		functions)
-	s.linear, s.spread = dense(in.Linear, c, functions), dense(in.Weights, sets, functions)
-	s.offset, s.coefOffset, s.slope = in.Offset, in.CoefOffset, dense(in.Slope, c, c)
-	metric, err := in.Metric.symmetric(c)
+	s.linear, s.spread = dense(jrm.Linear, c, functions), dense(jrm.Weights, sets, functions)
+	s.offset, s.coefOffset, s.slope = jrm.Offset, jrm.CoefOffset, dense(jrm.Slope, c, c)
+	metric, err := jrm.Metric.symmetric(c)
 	problems = append(problems, err)
 	s.metric = metric
-	switch in.Estimator {
+	switch jrm.Estimator {
 	case embedding.ClassMeans:
 	case embedding.Mixture:
-		s.coefLinear = dense(in.CoefLinear, functions, functions)
-		if len(in.CoefOffset) != functions {
+		s.coefLinear = dense(jrm.CoefLinear, functions, functions)
+		if len(jrm.CoefOffset) != functions {
 			problems = append(problems, errors.New("coef_offset has the wrong length"))
 		}
 	default:
-		problems = append(problems, fmt.Errorf("estimator %q is not known", in.Estimator))
+		problems = append(problems, fmt.Errorf("estimator %q is not known", jrm.Estimator))
 	}
-	if in.Spread != nil {
-		out.spread, err = in.Spread.symmetric(c)
+	if jrm.Spread != nil {
+		out.spread, err = jrm.Spread.symmetric(c)
 		problems = append(problems, err)
 	}
-	for _, j := range in.Sets {
+	for _, j := range jrm.Sets {
 		law := j.ratioSetLaw
 		if law.N < 2 || len(law.Shares) != c {
 			problems = append(problems, errors.New("a set has no size or shares"))
@@ -209,19 +209,19 @@ func (in jsonRatioModel) model() (*Model, error) {
 		}
 		out.sets = append(out.sets, law)
 	}
-	if in.Fourier != nil {
-		out.anchors = dense(in.Anchors, anchors, in.Fourier.Features)
+	if jrm.Fourier != nil {
+		out.anchors = dense(jrm.Anchors, anchors, jrm.Fourier.Features)
 	} else {
-		if len(in.Rows) != sets {
+		if len(jrm.Rows) != sets {
 			problems = append(problems, errors.New("the rows of some sets are missing"))
 		}
 		d := -1
-		for i, j := range in.Rows {
+		for i, j := range jrm.Rows {
 			if i < sets && j != nil {
 				if d < 0 {
 					d = j.Columns
 				}
-				out.rows = append(out.rows, dense(j, in.Sets[i].N, d))
+				out.rows = append(out.rows, dense(j, jrm.Sets[i].N, d))
 			} else {
 				problems = append(problems, errors.New("the rows of a set are missing"))
 			}

@@ -35,8 +35,8 @@ type Refusal struct {
 }
 
 // Error gives the reason, the number behind it with four digits, and what to do.
-func (e *Refusal) Error() string {
-	return fmt.Sprintf("class ratios: %s (%.4g): %s", e.Reason, e.Number, e.Advice)
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("class ratios: %s (%.4g): %s", r.Reason, r.Number, r.Advice)
 }
 
 // Warning accompanies an estimate that can be made but should be doubted.
@@ -68,19 +68,19 @@ type ratioProblem struct {
 	rank   float64   // effective rank of the sampling noise
 }
 
-func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
-func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
+func (r ratioProblem) sets() int    { _, m := r.shares.Dims(); return m }
+func (r ratioProblem) classes() int { c, _ := r.shares.Dims(); return c }
 
 // weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map
 // falls as 1/n, privacy noise adds D·s, and share noise of covariance C moves the fit by at most tr
 // C.
-func (p ratioProblem) weights() []float64 {
-	w := make([]float64, p.sets())
+func (r ratioProblem) weights() []float64 {
+	w := make([]float64, r.sets())
 	var sum float64
-	for i, n := range p.gram.N {
-		variance := max(p.gram.Self[i], 1e-300)/float64(n) + float64(p.dim)*p.noise[i]
-		if c := p.cov[i]; c != nil {
-			variance += p.gram.Self[i] * mat.Trace(c)
+	for i, n := range r.gram.N {
+		variance := max(r.gram.Self[i], 1e-300)/float64(n) + float64(r.dim)*r.noise[i]
+		if c := r.cov[i]; c != nil {
+			variance += r.gram.Self[i] * mat.Trace(c)
 		}
 		w[i] = 1 / variance
 		sum += w[i]
@@ -91,35 +91,35 @@ func (p ratioProblem) weights() []float64 {
 	return w
 }
 
-func (p ratioProblem) selectSets(sets []int) ratioProblem {
-	out := ratioProblem{gram: p.gram.Select(sets), dim: p.dim, rank: p.rank}
-	out.shares = mat.NewDense(p.classes(), len(sets), nil)
+func (r ratioProblem) selectSets(sets []int) ratioProblem {
+	out := ratioProblem{gram: r.gram.Select(sets), dim: r.dim, rank: r.rank}
+	out.shares = mat.NewDense(r.classes(), len(sets), nil)
 	for a, i := range sets {
-		for k := range p.classes() {
-			out.shares.Set(k, a, p.shares.At(k, i))
+		for k := range r.classes() {
+			out.shares.Set(k, a, r.shares.At(k, i))
 		}
-		out.cov = append(out.cov, p.cov[i])
-		out.noise = append(out.noise, p.noise[i])
+		out.cov = append(out.cov, r.cov[i])
+		out.noise = append(out.noise, r.noise[i])
 	}
 	return out
 }
 
-func (p ratioProblem) singular() (high, low float64) {
+func (r ratioProblem) singular() (high, low float64) {
 	var svd mat.SVD
-	if !svd.Factorize(p.shares, mat.SVDNone) {
+	if !svd.Factorize(r.shares, mat.SVDNone) {
 		return 0, 0
 	}
 	values := svd.Values(nil)
-	if len(values) < p.classes() {
+	if len(values) < r.classes() {
 		return values[0], 0
 	}
-	return values[0], values[p.classes()-1]
+	return values[0], values[r.classes()-1]
 }
 
 // check refuses sets from which no estimate is possible. full says that the estimator must separate
 // all classes.
-func (p ratioProblem) check(full bool) ([]Warning, error) {
-	c, m := p.shares.Dims()
+func (r ratioProblem) check(full bool) ([]Warning, error) {
+	c, m := r.shares.Dims()
 	if m < 2 {
 		return nil, &Refusal{TooFewSets, float64(m), "one set cannot separate classes: give at least as many sets as classes, with different shares"}
 	}
@@ -129,9 +129,9 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 		top, sure := 0., 0.
 		exact := true
 		for i := range m {
-			share, sd := p.shares.At(k, i), 0.
-			if p.cov[i] != nil {
-				sd, exact = math.Sqrt(max(p.cov[i].At(k, k), 0)), false
+			share, sd := r.shares.At(k, i), 0.
+			if r.cov[i] != nil {
+				sd, exact = math.Sqrt(max(r.cov[i].At(k, k), 0)), false
 			}
 			top, sure = max(top, share), max(sure, share-absentDeviations*sd)
 		}
@@ -149,7 +149,7 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 	if full && m < c {
 		return nil, &Refusal{TooFewSets, float64(m), fmt.Sprintf("%d classes need at least %d sets with different shares", c, c)}
 	}
-	high, low := p.singular()
+	high, low := r.singular()
 	condition := math.Inf(1)
 	if low > 0 {
 		condition = min(high/low, 1e300)
@@ -167,10 +167,10 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 
 // condition returns the factor in the paper's error bound: the largest singular value of P̂ over
 // the smallest of Â, the (V-statistic) Gram of the sets.
-func (p ratioProblem) condition() float64 {
-	high, _ := p.singular()
+func (r ratioProblem) condition() float64 {
+	high, _ := r.singular()
 	var eigen mat.EigenSym
-	if !eigen.Factorize(p.gram.V, false) {
+	if !eigen.Factorize(r.gram.V, false) {
 		return 1e300
 	}
 	low := math.Inf(1)

@@ -15,10 +15,10 @@ const spreadRows = 500
 
 // rowEffects maps scores of rows (n×b) to their effects on the ratios, n×c. The unconstrained
 // estimate is offset plus the mean effect.
-func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
+func (r ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 	var h, out mat.Dense
-	h.Mul(scores, s.read)
-	out.Mul(&h, s.linear.T())
+	h.Mul(scores, r.read)
+	out.Mul(&h, r.linear.T())
 	return &out
 }
 
@@ -26,13 +26,13 @@ func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 // contribution. On average a row of class k moves the ratios by column k of K = slope (e_k, unless
 // the estimate is pulled towards the training shares). So classes of shares p contribute K(diag(p)
 // − ppᵀ)Kᵀ. This is not an error, because the ratios wanted are those of this very set.
-func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
+func (r ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
 	n, c := effects.Dims()
 	if n < 2 {
 		return mat.NewSymDense(c, nil)
 	}
 	out := covarianceOf(effects)
-	between := s.labelCovariance(p)
+	between := r.labelCovariance(p)
 	for k := range c {
 		for l := range k + 1 {
 			v := out.At(k, l) - between.At(k, l)
@@ -46,7 +46,7 @@ func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymD
 }
 
 // labelCovariance returns K(diag(p) − ppᵀ)Kᵀ, K the slope. Noisy p are projected first.
-func (s ratioSystem) labelCovariance(p []float64) *mat.Dense {
+func (r ratioSystem) labelCovariance(p []float64) *mat.Dense {
 	p = aggregation.ProjectSimplex(p, 1)
 	c := len(p)
 	labels := mat.NewDense(c, c, nil)
@@ -56,7 +56,7 @@ func (s ratioSystem) labelCovariance(p []float64) *mat.Dense {
 		}
 		labels.Set(k, k, p[k]*(1-p[k]))
 	}
-	return sandwich(labels, mat.DenseCopyOf(s.slope.T()))
+	return sandwich(labels, mat.DenseCopyOf(r.slope.T()))
 }
 
 func (m *Model) rowSpread() *mat.SymDense {
@@ -145,12 +145,12 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	return out
 }
 
-func (p ratioProblem) laws() []ratioSetLaw {
-	out := make([]ratioSetLaw, p.sets())
+func (r ratioProblem) laws() []ratioSetLaw {
+	out := make([]ratioSetLaw, r.sets())
 	for i := range out {
-		out[i] = ratioSetLaw{N: p.gram.N[i], Noise: p.noise[i], Shares: mat.Col(nil, i, p.shares),
-			ShareCov: p.cov[i],
-			Variance: max(p.gram.Self[i]-p.gram.U.At(i, i), 0)}
+		out[i] = ratioSetLaw{N: r.gram.N[i], Noise: r.noise[i], Shares: mat.Col(nil, i, r.shares),
+			ShareCov: r.cov[i],
+			Variance: max(r.gram.Self[i]-r.gram.U.At(i, i), 0)}
 	}
 	return out
 }

@@ -129,25 +129,25 @@ type tally struct {
 	bias, sd, off             float64
 }
 
-func (c *tally) add(n Number, truth float64) {
-	c.n++
+func (t *tally) add(n Number, truth float64) {
+	t.n++
 	if !n.Known() || math.IsNaN(truth) {
 		return
 	}
-	c.known++
+	t.known++
 	if n.Covers(truth) {
-		c.held++
+		t.held++
 	} else if n.Low > truth {
-		c.high++
+		t.high++
 	} else {
-		c.low++
+		t.low++
 	}
-	c.bias += n.Value - truth
-	c.off += math.Abs(n.Value - truth)
-	c.sd += n.SD
+	t.bias += n.Value - truth
+	t.off += math.Abs(n.Value - truth)
+	t.sd += n.SD
 }
 
-func (c tally) String() string {
-	k := float64(max(c.known, 1))
-	return fmt.Sprintf("%.3f of %d/%d (low %d high %d), bias %.4f, off %.4f, sd %.4f", float64(c.held)/k, c.known, c.n, c.low, c.high, c.bias/k, c.off/k, c.sd/k)
+func (t tally) String() string {
+	k := float64(max(t.known, 1))
+	return fmt.Sprintf("%.3f of %d/%d (low %d high %d), bias %.4f, off %.4f, sd %.4f", float64(t.held)/k, t.known, t.n, t.low, t.high, t.bias/k, t.off/k, t.sd/k)
 }

@@ -96,8 +96,8 @@ func LoadConfig(dir string) (Config, error) {
 	return c, nil
 }
 
-// In reports whether dir is a helper's folder.
-func In(dir string) bool {
+// IsFolder reports whether dir is a helper's folder.
+func IsFolder(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, ConfigFile))
 	return err == nil
 }
@@ -153,7 +153,7 @@ func (c Config) checkHead() error {
 	if c.Head == "" {
 		return errors.New("head: not given: name the file that helper init made outside of the folder; it tells whether the folder was put back to an older state")
 	}
-	if err := folder.Outside(c.Dir, c.Head, "helper"); err != nil {
+	if err := folder.RefuseInside(c.Dir, c.Head, "helper"); err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
 	return nil

@@ -29,7 +29,7 @@ type InitOptions struct {
 
 // HeadFile is the head file's path with the default filled in: beside the folder, so that a
 // restored folder finds a newer head.
-func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
+func (i InitOptions) HeadFile() string { return folder.DefaultPath(i.Dir, ".head", i.Head) }
 
 // Pins identify a helper. Others must get them from the helper's operator, and not from its
 // coordinator.
@@ -100,7 +100,7 @@ func Init(o InitOptions) (Pins, error) {
 			return nil, err
 		}
 		served, by := kinds.Aggregated()
-		named, err := folder.Named(o.Dir, head)
+		named, err := folder.ConfigPath(o.Dir, head)
 		return fmt.Appendf(nil, configText, c.Listen, pinned, named, strings.Join(served, ", "),
 			strings.Join(by, ", ")), err
 	})

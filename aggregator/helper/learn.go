@@ -20,10 +20,10 @@ const learnTime = 10 * time.Second
 
 var codeLine = regexp.MustCompile(`(?m)^coordinator_code:.*$`)
 
-// Learn waits for the coordinator of which only the code is known (Config.CoordinatorCode), and
-// writes its key into the configuration in place of the code. It returns the new configuration.
-// Whoever holds no key with that code is refused.
-func Learn(ctx context.Context, c Config) (Config, error) {
+// PinCoordinator waits for the coordinator of which only the code is known
+// (Config.CoordinatorCode), and writes its key into the configuration in place of the code. It
+// returns the new configuration. Whoever holds no key with that code is refused.
+func PinCoordinator(ctx context.Context, c Config) (Config, error) {
 	fail := func(err error) (Config, error) {
 		return c, fmt.Errorf("learn the coordinator's key: %w", err)
 	}

@@ -86,7 +86,7 @@ func TestLearn(t *testing.T) {
 		err error
 	}
 	done := make(chan learned, 1)
-	go func() { c, err := Learn(ctx, c); done <- learned{c, err} }()
+	go func() { c, err := PinCoordinator(ctx, c); done <- learned{c, err} }()
 	ask := func(as *protocol.Signer, code string) (key protocol.SignerKey, err error) {
 		for ctx.Err() == nil { // until it listens
 			key, err = aggregator.HelperByCode(ctx, c.Listen, as, code)

@@ -64,7 +64,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.openFiles(); err != nil {
 		return fail(err)
 	}
-	if r.Pins = s.pins; !s.server.Behind() {
+	if r.Pins = s.pins; !s.server.IsRestored() {
 		return r, nil
 	}
 	r.Behind = true

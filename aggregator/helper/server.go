@@ -68,7 +68,7 @@ func (s *Server) open() error {
 	if err := s.openFiles(); err != nil {
 		return err
 	}
-	if s.server.Behind() {
+	if s.server.IsRestored() {
 		c.Log.Error("this helper's files were put back to an older state: it says nothing of any study until caucus ledger reconcile")
 	}
 	if s.listener, err = c.listen(); err != nil {
@@ -200,7 +200,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.watched != nil {
 		under.Go(func() { _ = s.watched.Serve(s.watch) })
 	}
-	s.config.Log.Info("helper runs", "address", s.Addr(), "behind", s.server.Behind())
+	s.config.Log.Info("helper runs", "address", s.Addr(), "behind", s.server.IsRestored())
 	err := s.server.Serve(ctx, s.listener, s.config.Log)
 	if s.watched != nil {
 		s.watched.Close()

@@ -66,7 +66,7 @@ func (s *shelf) Has(h study.Hash) bool {
 	return err == nil
 }
 
-// Wants implements aggregator.Shelf. It checks the plan like any plan that arrives.
+// Wants implements aggregator.PlanStore. It checks the plan like any plan that arrives.
 func (s *shelf) Wants(h study.Hash, canonical []byte) (pool [sha256.Size]byte, err error) {
 	plan, hash, err := protocol.ParsePlan(canonical)
 	if err != nil {
@@ -116,8 +116,8 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room implements aggregator.Shelf. It removes the oldest plans of studies at rest, which can be
-// sent again.
+// Room implements aggregator.PlanStore. It removes the oldest plans of studies at rest, which can
+// be sent again.
 func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 	return nil
 }
 
-// Keep implements aggregator.Shelf. The plan is last: a folder without a plan is unfinished and
+// Keep implements aggregator.PlanStore. The plan is last: a folder without a plan is unfinished and
 // made again.
 func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 	if err := os.MkdirAll(s.folder(h), 0o700); err != nil {

@@ -11,22 +11,22 @@ import (
 	"caucus/study"
 )
 
-// Place is a study that this helper accepted and neither released nor ended.
-type Place struct {
-	aggregator.Place
+// AcceptedStudy is a study that this helper accepted and neither released nor ended.
+type AcceptedStudy struct {
+	aggregator.AcceptedStudy
 	// Name is the plan's, "" if the plan is not stored here just now.
 	Name string `json:"name,omitempty"`
 }
 
 // Studies lists the studies that take a place at the helper of a folder, which may run.
-func Studies(ctx context.Context, c Config) (all []Place, err error) {
+func Studies(ctx context.Context, c Config) (all []AcceptedStudy, err error) {
 	if err := database.Check(c.path(storeFile)); err != nil {
 		return nil, fmt.Errorf("list the helper's studies: %w", err)
 	}
-	found, err := aggregator.Places(ctx, c.path(storeFile))
+	found, err := aggregator.AcceptedStudies(ctx, c.path(storeFile))
 	for _, p := range found {
 		plan, _, _ := (&shelf{dir: c.path(shelfFolder)}).read(p.Plan)
-		all = append(all, Place{p, plan.Name})
+		all = append(all, AcceptedStudy{p, plan.Name})
 	}
 	return all, err
 }

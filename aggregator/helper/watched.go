@@ -53,7 +53,7 @@ func (s *Server) ready(ctx context.Context) error {
 	defer stop()
 	_, err := s.server.Counts(ctx)
 	causes := []error{err}
-	if s.server.Behind() {
+	if s.server.IsRestored() {
 		causes = append(causes, errors.New("the files were put back to an older state: caucus ledger reconcile"))
 	}
 	if free, err := folder.Free(s.config.Dir); err == nil && free < uint64(s.config.MaxPool) {
@@ -64,28 +64,28 @@ func (s *Server) ready(ctx context.Context) error {
 
 type collector struct{ server *Server }
 
-func (s collector) Describe(out chan<- *prometheus.Desc) {
+func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric,
 		freeMetric, spentMetric, limitMetric} {
 		out <- d
 	}
 }
 
-func (s collector) Collect(out chan<- prometheus.Metric) {
+func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), lookTime)
 	defer stop()
 	behind := 0.
-	if s.server.server.Behind() {
+	if c.server.server.IsRestored() {
 		behind = 1
 	}
 	gauge(behindMetric, behind)
-	if free, err := folder.Free(s.server.config.Dir); err == nil {
+	if free, err := folder.Free(c.server.config.Dir); err == nil {
 		gauge(freeMetric, float64(free))
 	}
-	if n, err := s.server.server.Counts(ctx); err == nil {
+	if n, err := c.server.server.Counts(ctx); err == nil {
 		for state, of := range map[string]int{"accepted": n.Accepted, "open": n.Open,
 			"sealed": n.Sealed, "released": n.Released, "failed": n.Failed} {
 			gauge(studiesMetric, float64(of), state)
@@ -93,7 +93,7 @@ func (s collector) Collect(out chan<- prometheus.Metric) {
 		gauge(contributionsMetric, float64(n.Right), "accepted")
 		gauge(contributionsMetric, float64(n.Wrong), "refused")
 	}
-	ledger, err := privacy.Open(s.server.ledger, privacy.Config{Limits: s.server.config.Budget})
+	ledger, err := privacy.Open(c.server.ledger, privacy.Config{Limits: c.server.config.Budget})
 	if err != nil {
 		return
 	}
@@ -102,7 +102,7 @@ func (s collector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	for _, u := range privacy.Units() {
-		if most, limited := s.server.config.Budget[u]; limited {
+		if most, limited := c.server.config.Budget[u]; limited {
 			gauge(spentMetric, spent[u].Epsilon(most.Delta), u.String())
 			gauge(limitMetric, most.Epsilon, u.String())
 		}

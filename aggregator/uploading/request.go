@@ -21,10 +21,10 @@ type PrepareRequest struct {
 }
 
 // Digest identifies the upload at both servers.
-func (o PrepareRequest) Digest() study.Hash {
-	d := protocol.NewFields("caucus contribution 1")
-	for _, field := range [][]byte{[]byte(o.Party),
-		binary.BigEndian.AppendUint64(nil, uint64(o.Weight)), o.Head, o.Other[:], o.Sealed} {
+func (p PrepareRequest) Digest() study.Hash {
+	d := protocol.NewFieldDigest("caucus contribution 1")
+	for _, field := range [][]byte{[]byte(p.Party),
+		binary.BigEndian.AppendUint64(nil, uint64(p.Weight)), p.Head, p.Other[:], p.Sealed} {
 		d.Add(field)
 	}
 	return d.Digest()

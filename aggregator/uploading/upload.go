@@ -113,9 +113,9 @@ func (u Upload) Offer(party study.PartyID, message []byte) PrepareRequest {
 
 // Binding is the associated data with which the helper's part is encrypted. It includes the digest
 // of the helper's acceptance, so after a new acceptance no earlier part opens.
-func (o PrepareRequest) Binding(plan study.Hash, acceptance study.Hash) protocol.ShareBinding {
-	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party,
-		Weight: o.Weight, Head: o.Head, Other: o.Other}
+func (p PrepareRequest) Binding(plan study.Hash, acceptance study.Hash) protocol.ShareBinding {
+	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: p.Party,
+		Weight: p.Weight, Head: p.Head, Other: p.Other}
 }
 
 // Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's
@@ -185,9 +185,9 @@ type Pins struct {
 	Code    string
 }
 
-// Signer returns the key by which the pinned helper signs. Where only a code is pinned, the helper's
-// acceptance names both keys: whoever passes on other keys with the same code needs about 2^95
-// tries. The acceptance's signature is left to the caller.
+// Signer returns the key by which the pinned helper signs. Where only a code is pinned, the
+// helper's acceptance names both keys: whoever passes on other keys with the same code needs about
+// 2^95 tries. The acceptance's signature is left to the caller.
 func (p Pins) Signer(acceptance []byte) (protocol.SignerKey, error) {
 	if p.Code == "" {
 		return p.Signing, nil

@@ -38,7 +38,7 @@ func aloneShare(data dealt) (float64, error) {
 }
 
 func aloneCounts(r study.Release, data dealt) (float64, error) {
-	p, err := results.Usable(r)
+	p, err := results.CheckedPlan(r)
 	if err != nil {
 		return 0, err
 	}
@@ -153,15 +153,15 @@ const (
 func (c Comparison) String() string { return []string{"better", "level", "worse"}[c] }
 
 func (m Measure) chart() *study.ReportChart {
-	released := study.Bar("released", m.Released, m.Sure)
+	released := study.IntervalBar("released", m.Released, m.Sure)
 	released.Main = true
 	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more",
 		"low": "less"}[m.Better] + " is better", Note: "± is " +
 		m.SureIs, Percent: true, Bars: []study.ReportBar{released}}
 	if m.Alone != nil {
-		c.Bars = append(c.Bars, study.Bar("one party alone", *m.Alone, 0))
+		c.Bars = append(c.Bars, study.IntervalBar("one party alone", *m.Alone, 0))
 	}
-	c.Bars = append(c.Bars, study.Bar("without a study: "+m.BaselineName, m.Baseline, 0))
+	c.Bars = append(c.Bars, study.IntervalBar("without a study: "+m.BaselineName, m.Baseline, 0))
 	return c
 }
 

@@ -224,7 +224,7 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 		for _, epsilon := range []float64{0.5, 2, 8} {
 			delta := 1e-6
 			s, err := simulate.Classify{
-				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(dataset.Span(0, rows)).Held(), Test: data.test.Held(), PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
+				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(dataset.RowRange(0, rows)).Encoded(), Test: data.test.Encoded(), PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
 				Proposal: study.Proposal{
 					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism, Map: p.Map,
 				},

@@ -203,7 +203,8 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 				return err
 			}
 			for name := range c.Data {
-				if _, err := a.DeclareSource(ctx, name, desk.Approver{}, source.How{}); err != nil {
+				if _, err := a.DeclareSource(ctx, name, desk.Approver{},
+					source.DeclareOptions{}); err != nil {
 					return errors.Join(err, a.Close())
 				}
 			}
@@ -231,7 +232,7 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 	}
 }
 
-func (f *federation) run(ctx context.Context, p planning.Proposed,
+func (f *federation) run(ctx context.Context, p planning.PreparedPlan,
 	seen func(contributed int)) (none protocol.SignedRelease, err error) {
 	ref := p.Hash.String()
 	if err := f.open(ctx, p, ref); err != nil {
@@ -259,7 +260,7 @@ func (f *federation) run(ctx context.Context, p planning.Proposed,
 	}
 }
 
-func (f *federation) open(ctx context.Context, p planning.Proposed, ref string) error {
+func (f *federation) open(ctx context.Context, p planning.PreparedPlan, ref string) error {
 	f.turns.Lock()
 	defer f.turns.Unlock()
 	err := f.operator.UploadPool(ctx, p.Plan.Pool, p.PoolBytes)

@@ -83,7 +83,7 @@ func rowsOf(parties []*dataset.Table) (n int) {
 }
 
 func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
-	p, err := results.Usable(r)
+	p, err := results.CheckedPlan(r)
 	if err != nil {
 		return Measure{}, err
 	}
@@ -146,7 +146,7 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 		return Measure{}, err
 	}
 	claimed := 0.5 // the AUC of a model that says nothing
-	if auc := judge.Claimed()[0].AUC; auc.Known() {
+	if auc := judge.ClaimedPerformance()[0].AUC; auc.Known() {
 		claimed = auc.Value
 	}
 	m := Measure{
@@ -165,7 +165,7 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 }
 
 func judgeOf(r study.Release, pool *auxdata.Pool) (evaluate.Judge, error) {
-	p, err := results.Usable(r)
+	p, err := results.CheckedPlan(r)
 	if err != nil {
 		return evaluate.Judge{}, err
 	}

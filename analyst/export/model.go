@@ -96,7 +96,7 @@ const mostWeight = 1e100
 // New turns a release's classifier into steps, with the map folded in. It refuses releases without
 // a classifier and releases of another form. It checks no signature: verify first.
 func New(r study.Release) (Model, error) {
-	p, err := results.Usable(r)
+	p, err := results.CheckedPlan(r)
 	if err != nil {
 		return Model{}, err
 	}

@@ -19,7 +19,7 @@ type Table struct {
 type BadTable struct{ Says string }
 
 // Error says what to change, such as an empty name, or a column that the query would have twice.
-func (e BadTable) Error() string { return "export: " + e.Says }
+func (b BadTable) Error() string { return "export: " + b.Says }
 
 // mostSQLColumns bounds a query's columns. PostgreSQL allows 1,664, and SQLite 2,000 by default.
 const mostSQLColumns = 1600

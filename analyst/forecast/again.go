@@ -16,9 +16,9 @@ const (
 	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // draws, and records of each party
 )
 
-// Again draws a stated forecast again from public inputs. It refuses a forecast that would occupy a
-// site's machine for hours or exhaust its memory, because the operator may be hostile.
-func Again(ctx context.Context, s stated.Statement, p study.Plan, pool *auxdata.Pool,
+// Repeat draws a stated forecast again from public inputs. It refuses a forecast that would occupy
+// a site's machine for hours or exhaust its memory, because the operator may be hostile.
+func Repeat(ctx context.Context, s stated.Statement, p study.Plan, pool *auxdata.Pool,
 	progress func(done, all int)) (*Forecast, error) {
 	if s.Version != stated.Version {
 		return nil, fmt.Errorf("this program draws forecasts of version %d, the operator's is of version %d", stated.Version, s.Version)

@@ -34,17 +34,17 @@ type Coefficient struct {
 const changeNoise = "more records or a larger epsilon"
 
 // newCoefficients makes the forecast from the draws, and what map and pool rule out
-// (fitted.Foresee).
+// (fitted.ForecastContrasts).
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
 	out := &Coefficients{None: trained.NoCoefficients(p)}
 	if out.None != "" {
 		return out
 	}
-	all, whole := fitted.Foresee(p.Schema, p.Map, pool), []fitted.Coefficient(nil)
+	all, whole := fitted.ForecastContrasts(p.Schema, p.Map, pool), []fitted.Coefficient(nil)
 	// a map that keeps every direction
 	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())}
 	if m, err := every.Fit(p.Schema, pool.Encoded); err == nil {
-		whole = fitted.Foresee(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
+		whole = fitted.ForecastContrasts(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
 	}
 	for _, d := range draws {
 		if d.coefficients != nil {
@@ -57,9 +57,9 @@ func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficie
 		switch {
 		case f.Untold == "":
 			c.expect(i, draws)
-		case f.Untold == fitted.NotTold && whole != nil && whole[i].Untold == "":
+		case f.Untold == fitted.WithoutInterval && whole != nil && whole[i].Untold == "":
 			c.Change = fmt.Sprintf("map.project: %d", every.Project)
-		case f.Untold == fitted.NotTold:
+		case f.Untold == fitted.WithoutInterval:
 			c.Change = "fewer columns"
 		}
 		out.Of = append(out.Of, c)

@@ -52,7 +52,8 @@ func TestCoefficientsForeseen(t *testing.T) {
 			for i := range rows {
 				rows[i] = i * records.Len() / len(rows)
 			}
-			d := must(simulate.Split{Schema: schema.Meaning(), Train: records.Select(rows).Held(),
+			d := must(simulate.Split{Schema: schema.Meaning(),
+				Train:        records.Select(rows).Encoded(),
 				PoolFraction: .1, Parties: 5, Seed: 3}.Deal(0))
 			ill := 0
 			for _, y := range d.Private.Y {
@@ -86,9 +87,9 @@ func TestCoefficientsForeseen(t *testing.T) {
 				has++
 				for i, e := range of.Of {
 					foreseen := f.Of[i]
-					byMap := e.Untold == fitted.NotTold ||
+					byMap := e.Untold == fitted.WithoutInterval ||
 						strings.HasPrefix(e.Untold, "fewer than")
-					foreseenByMap := foreseen.Because == fitted.NotTold ||
+					foreseenByMap := foreseen.Because == fitted.WithoutInterval ||
 						strings.HasPrefix(foreseen.Because, "fewer than")
 					if e.Contrast != foreseen.Contrast || byMap != foreseenByMap || byMap &&
 						e.Untold != foreseen.Because {
@@ -105,7 +106,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 			}
 			agree, lost, yes := 0, 0, 0
 			for i, foreseen := range f.Of {
-				if foreseen.Because == fitted.NotTold {
+				if foreseen.Because == fitted.WithoutInterval {
 					lost++
 				}
 				interval := 2*told[i] >= releases

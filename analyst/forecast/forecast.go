@@ -230,7 +230,7 @@ func gainOf(all []drawn, majority float64) float64 {
 }
 
 func line(all []drawn, of func(drawn) quality) stated.Line {
-	over := func(of func(quality) float64, get func(drawn) quality) stated.Drawn {
+	over := func(of func(quality) float64, get func(drawn) quality) stated.DrawSummary {
 		var v []float64
 		for _, d := range all {
 			v = append(v, of(get(d)))
@@ -240,7 +240,7 @@ func line(all []drawn, of func(drawn) quality) stated.Line {
 		if len(v) == 1 {
 			sd = 0
 		}
-		return stated.Drawn{Mean: mean, Error: sd / math.Sqrt(float64(len(v))),
+		return stated.DrawSummary{Mean: mean, Error: sd / math.Sqrt(float64(len(v))),
 			Low: stat.Quantile(.05, stat.LinInterp, v, nil), High: stat.Quantile(.95,
 				stat.LinInterp, v, nil)}
 	}

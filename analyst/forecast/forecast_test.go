@@ -18,7 +18,7 @@ import (
 )
 
 // proposed returns a plan on a pool of generated hospitals' records.
-func proposed(t *testing.T, parties int, change func(*study.Proposal)) planning.Proposed {
+func proposed(t *testing.T, parties int, change func(*study.Proposal)) planning.PreparedPlan {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 400
@@ -37,7 +37,7 @@ func proposed(t *testing.T, parties int, change func(*study.Proposal)) planning.
 	return made
 }
 
-func drawn(t *testing.T, made planning.Proposed, auc float64, draws int) *forecast.Forecast {
+func drawn(t *testing.T, made planning.PreparedPlan, auc float64, draws int) *forecast.Forecast {
 	t.Helper()
 	f, err := forecast.Draw(t.Context(), made.Plan, made.Pool,
 		forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{Draws: draws})
@@ -102,7 +102,7 @@ func TestEveryMechanism(t *testing.T) {
 		})
 		f := drawn(t, made, 0, testlevel.N(t, 1, 6))
 		for _, l := range []stated.Line{f.Released, f.Alone, f.Pooled} {
-			for _, d := range []stated.Drawn{l.Accuracy, l.AUC} {
+			for _, d := range []stated.DrawSummary{l.Accuracy, l.AUC} {
 				if !(d.Low >= 0 && d.Low <= d.Mean && d.Mean <= d.High && d.High <= 1 &&
 					d.Error >= 0) {
 					t.Errorf("%v: %+v", c, f)
@@ -143,7 +143,7 @@ func TestStated(t *testing.T) {
 	f := drawn(t, made, .85, 4)
 	document := must(stated.Statement{Plan: made.Hash, AUC: .85, Forecast: &f.Forecast}.Document())
 	of := must(stated.Parse(document, made.Hash))
-	again := must(forecast.Again(t.Context(), of, made.Plan, made.Pool, nil))
+	again := must(forecast.Repeat(t.Context(), of, made.Plan, made.Pool, nil))
 	if !reflect.DeepEqual(again, f) || !of.Forecast.Agrees(&again.Forecast) {
 		t.Errorf("%+v, drawn again %+v", f, again)
 	}
@@ -154,12 +154,12 @@ func TestStated(t *testing.T) {
 	}
 	older := of
 	older.Version--
-	if _, err := forecast.Again(t.Context(), older, made.Plan, made.Pool, nil); err == nil ||
+	if _, err := forecast.Repeat(t.Context(), older, made.Plan, made.Pool, nil); err == nil ||
 		!strings.Contains(err.Error(), "version") {
 		t.Errorf("drawn in another way: %v", err)
 	}
 	of.Forecast.Draws = 201
-	if _, err := forecast.Again(t.Context(), of, made.Plan, made.Pool, nil); err == nil ||
+	if _, err := forecast.Repeat(t.Context(), of, made.Plan, made.Pool, nil); err == nil ||
 		!strings.Contains(err.Error(), "more than is drawn again") {
 		t.Errorf("endless draws: %v", err)
 	}

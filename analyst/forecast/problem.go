@@ -94,14 +94,14 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int,
 }
 
 // level sets intercepts so that the classes have the given shares, and updates p.
-func (t *problem) level(shares []float64) {
-	n, d := t.pool.X.Dims()
+func (p *problem) level(shares []float64) {
+	n, d := p.pool.X.Dims()
 	for range 50 {
-		t.p = t.truth.Probabilities(t.pool.X)
+		p.p = p.truth.Probabilities(p.pool.X)
 		worst := 0.0
 		step := make([]float64, len(shares))
 		for k, share := range shares {
-			has := mat.Sum(t.p.ColView(k)) / float64(n)
+			has := mat.Sum(p.p.ColView(k)) / float64(n)
 			step[k] = math.Log(share / math.Max(has, 1e-12))
 			worst = math.Max(worst, math.Abs(has-share))
 		}
@@ -109,11 +109,11 @@ func (t *problem) level(shares []float64) {
 			return
 		}
 		if len(shares) == 2 {
-			t.truth.W.Set(d-1, 0, t.truth.W.At(d-1, 0)+(step[1]-step[0])/intercept(t.pool.X))
+			p.truth.W.Set(d-1, 0, p.truth.W.At(d-1, 0)+(step[1]-step[0])/intercept(p.pool.X))
 			continue
 		}
 		for k, s := range step {
-			t.truth.W.Set(d-1, k, t.truth.W.At(d-1, k)+s/intercept(t.pool.X))
+			p.truth.W.Set(d-1, k, p.truth.W.At(d-1, k)+s/intercept(p.pool.X))
 		}
 	}
 }
@@ -137,27 +137,27 @@ func pick(p []float64, u float64) int {
 
 // draw draws this number of records from the pool rows listed in from, with probabilities by their
 // weights.
-func (t *problem) draw(from []int, records int) *dataset.Records {
-	_, d := t.pool.Encoded.Dims()
+func (p *problem) draw(from []int, records int) *dataset.Records {
+	_, d := p.pool.Encoded.Dims()
 	out := &dataset.Records{X: mat.NewDense(records, d, nil), Y: make([]int, records)}
 	heaviest := 0.0
 	for _, row := range from {
-		heaviest = math.Max(heaviest, t.weight(row))
+		heaviest = math.Max(heaviest, p.weight(row))
 	}
 	for i := range records {
-		row := from[t.rng.IntN(len(from))]
-		for t.weight(row) < t.rng.Float64()*heaviest {
-			row = from[t.rng.IntN(len(from))]
+		row := from[p.rng.IntN(len(from))]
+		for p.weight(row) < p.rng.Float64()*heaviest {
+			row = from[p.rng.IntN(len(from))]
 		}
-		out.X.SetRow(i, t.pool.Encoded.RawRowView(row))
-		out.Y[i] = pick(t.p.RawRowView(row), t.rng.Float64())
+		out.X.SetRow(i, p.pool.Encoded.RawRowView(row))
+		out.Y[i] = pick(p.p.RawRowView(row), p.rng.Float64())
 	}
 	return out
 }
 
-func (t *problem) weight(row int) float64 {
-	if t.pool.Weight == nil {
+func (p *problem) weight(row int) float64 {
+	if p.pool.Weight == nil {
 		return 1
 	}
-	return t.pool.Weight[row]
+	return p.pool.Weight[row]
 }

@@ -148,11 +148,11 @@ func (m Measurement) Words() string {
 		main + "."
 }
 
-// New makes the page of a release. If the release cannot be used (results.Usable), the page shows
-// what can be read. html/template escapes a release's texts.
+// New makes the page of a release. If the release cannot be used (results.CheckedPlan), the page
+// shows what can be read. html/template escapes a release's texts.
 func New(r study.Release, o Options) (Page, error) {
 	measured, found := o.Measured, o.Findings
-	p, err := results.Usable(r)
+	p, err := results.CheckedPlan(r)
 	if err != nil {
 		return Page{}, err
 	}

@@ -21,7 +21,7 @@ const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	chart := &study.ReportChart{Title: "accuracy on test records",
 		Note: "± is the standard deviation over 3 draws", Percent: true, Bars: []study.ReportBar{
-			{Name: "released", Value: .8, Low: .75, High: .85, Main: true}, study.Bar(longName, .7, 0), {Name: "skewed", Value: .6, Low: .2, High: .65},
+			{Name: "released", Value: .8, Low: .75, High: .85, Main: true}, study.IntervalBar(longName, .7, 0), {Name: "skewed", Value: .6, Low: .2, High: .65},
 		}}
 	odds := &study.ReportChart{Title: "odds ratios", Ratio: true, Bars: []study.ReportBar{
 		{Name: "age: 10 more", Value: 1.6, Low: 1.4, High: 1.9}, {Name: longName, Value: .02, Low: 1e-9, High: 1e9},

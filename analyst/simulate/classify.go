@@ -46,14 +46,14 @@ type ClassifySummary struct {
 	Lambda    float64      `json:"lambda"`
 	Accuracy  Accuracies   `json:"accuracy"`
 	// Output is the meaning of the classifier's numbers. Brier and Slope measure them as
-	// probabilities, even if they are scores (learners.Calibrated).
+	// probabilities, even if they are scores (learners.ProbabilityFit).
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
 	// Map describes the first repeat's map. Kept is each column's share that the map keeps, absent
 	// if all is kept.
-	Map  string         `json:"map"`
-	Kept []dataset.Kept `json:"kept,omitempty"`
+	Map  string              `json:"map"`
+	Kept []dataset.KeptShare `json:"kept,omitempty"`
 	// Voters describes the parties' own classifiers, if each party chose one.
 	Voters []VoterSummary `json:"voters,omitempty"`
 	// UploadBytes is the mean size of a contribution's body.
@@ -130,12 +130,12 @@ type classifyRepeat struct {
 	Run
 	accuracy           Accuracies
 	output             classifier.Output
-	released, clear    learners.Calibrated
+	released, clear    learners.ProbabilityFit
 	plan               study.Plan
 	size               study.Size
 	lambda             float64
 	poolRows, features int
-	kept               []dataset.Kept
+	kept               []dataset.KeptShare
 	alone              []float64 // accuracies by voter
 }
 
@@ -228,14 +228,14 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 		return classifyRepeat{}, err
 	}
 	out := classifyRepeat{Run: run, plan: p, size: d.Size(), poolRows: task.Pool().Rows(),
-		features: task.Pool().Dim(), kept: p.Map.Kept(p.Schema, d.Pool)}
+		features: task.Pool().Dim(), kept: p.Map.KeptShares(p.Schema, d.Pool)}
 	if c, ok := classifier.Of(run.Release.Result); ok {
 		out.lambda, out.output = c.Lambda, c.Output
 	}
 	x := d.TestX(task)
 	for _, of := range []struct {
 		result study.Result
-		to     *learners.Calibrated
+		to     *learners.ProbabilityFit
 	}{{run.Release.Result, &out.released}, {run.Unperturbed, &out.clear}} {
 		model, err := modelOf(of.result)
 		if err != nil {
@@ -311,7 +311,7 @@ func (d *Deal) accuracies(ctx context.Context, t study.Finisher, run Run) (a Acc
 	if a.Unperturbed, err = score(run.Unperturbed, x, d.Test.Y); err != nil {
 		return a, err
 	}
-	all := dataset.Span(0, d.Private.Len())
+	all := dataset.RowRange(0, d.Private.Len())
 	if len(all) > maxPooled {
 		all = d.rng.Perm(len(all))[:maxPooled]
 	}

@@ -86,28 +86,28 @@ type drafted struct {
 	clear *machine
 }
 
-func (s *drafted) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
-	draft, err := s.Contribute(s.deal.inputs(ctx, i))
+func (d *drafted) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
+	draft, err := d.Contribute(d.deal.inputs(ctx, i))
 	if err != nil {
 		return nil, nil, err
 	}
-	if body, err = m.body(ctx, draft, i); err != nil || s.clear == nil {
+	if body, err = m.body(ctx, draft, i); err != nil || d.clear == nil {
 		return body, nil, err
 	}
 	for at := range draft.Requests {
 		draft.Requests[at].Mechanism = privacy.Unperturbed{}
 	}
-	clear, err = s.clear.body(ctx, draft, i)
+	clear, err = d.clear.body(ctx, draft, i)
 	return body, clear, err
 }
 
-func (s *drafted) addClear(i int, clear []byte) error { return s.clear.receive(i, clear) }
+func (d *drafted) addClear(i int, clear []byte) error { return d.clear.receive(i, clear) }
 
-func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
-	if s.clear == nil {
+func (d *drafted) unperturbed(ctx context.Context) (study.Result, error) {
+	if d.clear == nil {
 		return study.Result{}, nil
 	}
-	release, err := s.clear.conclude(ctx)
+	release, err := d.clear.conclude(ctx)
 	return release.Result, err
 }
 

@@ -87,19 +87,19 @@ func finished(t study.Finisher, vector []int64, weight int64, draws int) (descri
 type heldTally struct{ of []held }
 
 type held struct {
-	named               described.Named
+	named               described.NamedEstimate
 	draws, told         float64
 	population, records float64
 	squares, measured   float64
 }
 
-func (c *heldTally) add(first bool, truth, sample, whole described.Table) {
+func (ht *heldTally) add(first bool, truth, sample, whole described.Table) {
 	a, b, d := truth.Estimates(), sample.Estimates(), whole.Estimates()
 	if first {
-		c.of = make([]held, len(a))
+		ht.of = make([]held, len(a))
 	}
 	for i := range a {
-		h := &c.of[i]
+		h := &ht.of[i]
 		h.named = a[i]
 		if a[i].Estimate == nil { // for example the deviation of a constant number
 			continue
@@ -129,12 +129,12 @@ func (c *heldTally) add(first bool, truth, sample, whole described.Table) {
 	}
 }
 
-func (c *heldTally) all() []Coverage {
+func (ht *heldTally) all() []Coverage {
 	var out []Coverage
 	for _, form := range []described.Measure{described.Share, described.Mean, described.SD,
 		described.QuantileMeasure} {
 		of, sum := Coverage{Measure: form, Least: 1}, held{}
-		for _, h := range c.of {
+		for _, h := range ht.of {
 			if h.named.Measure != form || h.draws == 0 {
 				continue
 			}

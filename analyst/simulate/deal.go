@@ -26,13 +26,13 @@ type Deal struct {
 	Pool       *mat.Dense
 	PoolWeight []float64
 	// Private holds the records of all parties. Parties lists the rows in Private of each party.
-	Private *dataset.Held
+	Private *dataset.EncodedTable
 	Parties [][]int
 	// Voters are the parties' classifiers, if parties choose: party i has Voters[i mod
 	// len(Voters)].
 	Voters []Voter
 	// Test is used only for measuring.
-	Test *dataset.Held
+	Test *dataset.EncodedTable
 	// Keep stores each party's computations for later plans that need the same computations, such
 	// as plans with other budgets and mechanisms. It takes memory for each party. The first plan
 	// with a number of shards decides which record is in which shard.
@@ -155,7 +155,7 @@ func (d *Deal) TestX(t study.Finisher) *mat.Dense {
 }
 
 // mapped maps records block by block, so that few are in memory as encoded rows.
-func mapped(p study.Plan, records *dataset.Held) *mat.Dense {
+func mapped(p study.Plan, records *dataset.EncodedTable) *mat.Dense {
 	if records.Len() == 0 {
 		return &mat.Dense{}
 	}

@@ -110,26 +110,26 @@ type Recalibrated struct {
 const publicRows = 2000
 
 // Run simulates. The result depends on the seed alone.
-func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
+func (e Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	fail := func(err error) (EvaluateSummary, error) { return EvaluateSummary{}, err }
-	if err := checkRepeats(s.Repeats); err != nil {
+	if err := checkRepeats(e.Repeats); err != nil {
 		return fail(err)
 	}
-	d, err := s.Deal(0)
+	d, err := e.Deal(0)
 	if err != nil {
 		return fail(err)
 	}
 	d.Private = d.Private.MarkMissing() // as kinds.RecordSchema says
 	size := d.Size()
 	half := d.Test.Len() / 2
-	fitted, kept := d.Test.Select(dataset.Span(0, half)), d.Test.Select(dataset.Span(half,
+	fitted, kept := d.Test.Select(dataset.RowRange(0, half)), d.Test.Select(dataset.RowRange(half,
 		d.Test.Len()))
-	if s.Terms.Model == nil && s.Terms.Score == "" {
-		if s.Terms.Model, err = publicModel(ctx, d.Schema, fitted, d.rng); err != nil {
+	if e.Terms.Model == nil && e.Terms.Score == "" {
+		if e.Terms.Model, err = publicModel(ctx, d.Schema, fitted, d.rng); err != nil {
 			return fail(err)
 		}
 	}
-	task, err := s.task(d, size)
+	task, err := e.task(d, size)
 	if err != nil {
 		return fail(err)
 	}
@@ -144,7 +144,7 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	}
 	out := EvaluateSummary{
 		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: size.Parties, Records: size.Records, Repeats: s.Repeats, Totals: release.Totals, Release: &release,
+		Parties: size.Parties, Records: size.Records, Repeats: e.Repeats, Totals: release.Totals, Release: &release,
 	}
 	if f, ok := task.(study.NoiseForecaster); ok {
 		if out.Forecast, _, err = f.ForecastNoise(size); err != nil {
@@ -156,18 +156,18 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	}
 	out.Bins = len(out.Released.Classes[0].Edges) + 1
 	population := d.Private.Select(slices.Concat(d.Parties...))
-	if err := s.measure(ctx, task, judge, population, &out); err != nil {
+	if err := e.measure(ctx, task, judge, population, &out); err != nil {
 		return fail(err)
 	}
 	out.Recalibrated = recalibrated(judge, kept, out.Released.Classes[0].Overall)
 	return out, nil
 }
 
-func (s Evaluate) task(d *Deal, size study.Size) (study.Finisher, error) {
-	of := s.Proposal
+func (e Evaluate) task(d *Deal, size study.Size) (study.Finisher, error) {
+	of := e.Proposal
 	of.Seed = d.seed
 	var err error
-	if of.KindTerms, err = study.EncodeTerms(s.Terms); err != nil {
+	if of.KindTerms, err = study.EncodeTerms(e.Terms); err != nil {
 		return nil, err
 	}
 	p, err := complete(of, d.Schema, size)
@@ -209,7 +209,7 @@ func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records,
 	return m, nil
 }
 
-func (s Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.Judge,
+func (e Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.Judge,
 	population *dataset.Records, out *EvaluateSummary) error {
 	of, _ := bodies.Of(t)
 	cells := judge.CellsOf(population)
@@ -226,15 +226,15 @@ func (s Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.
 	}
 	truth := judge.Exact(population)
 	errs := newErrors(out, truth)
-	rng := rand.New(rand.NewPCG(s.Seed, 0x64726177))
-	for repeat := range s.Repeats {
+	rng := rand.New(rand.NewPCG(e.Seed, 0x64726177))
+	for repeat := range e.Repeats {
 		noise := make([]float64, len(exact))
 		for i := range draws {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			ledger := privacy.Simulation(s.Seed ^ 0x6e6f697365 + uint64(repeat*draws+i))
-			released, err := study.Settle(ctx, ledger, t.Hash(), requests)
+			ledger := privacy.Simulation(e.Seed ^ 0x6e6f697365 + uint64(repeat*draws+i))
+			released, err := study.ReleaseRequests(ctx, ledger, t.Hash(), requests)
 			if err != nil {
 				return err
 			}
@@ -260,20 +260,20 @@ func (s Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.
 			return err
 		}
 		errs.add(same, anew)
-		if s.Progress != nil {
-			s.Progress(repeat+1, s.Repeats)
+		if e.Progress != nil {
+			e.Progress(repeat+1, e.Repeats)
 		}
 	}
-	errs.finish(s.Repeats)
+	errs.finish(e.Repeats)
 	return nil
 }
 
 type errorsOf struct {
 	out   *EvaluateSummary
-	truth []evaluate.Exact
+	truth []evaluate.ExactEvaluation
 }
 
-func newErrors(out *EvaluateSummary, truth []evaluate.Exact) *errorsOf {
+func newErrors(out *EvaluateSummary, truth []evaluate.ExactEvaluation) *errorsOf {
 	e := &errorsOf{out, truth}
 	for at, c := range out.Released.Classes {
 		made := EvaluateClass{Class: c.Class}
@@ -292,7 +292,7 @@ func newErrors(out *EvaluateSummary, truth []evaluate.Exact) *errorsOf {
 	return e
 }
 
-func (e *errorsOf) each(c evaluate.Judged, truth evaluate.Exact,
+func (e *errorsOf) each(c evaluate.ClassResult, truth evaluate.ExactEvaluation,
 	call func(name string, of evaluate.Subgroup, exact validation.Exact)) {
 	call("everybody", c.Overall, truth.Overall)
 	for g, by := range c.Groupings {

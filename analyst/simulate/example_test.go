@@ -19,7 +19,7 @@ func ExampleClassify() {
 		panic(err)
 	}
 	s, err := simulate.Classify{
-		Split:    simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .1, Parties: 200, Seed: 1},
+		Split:    simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .1, Parties: 200, Seed: 1},
 		Proposal: study.Proposal{Name: "readmission", Unit: privacy.Party, Epsilon: 3, Map: dataset.Components{Project: 10}},
 		Repeats:  1,
 	}.Run(context.Background())
@@ -41,7 +41,7 @@ func ExampleDeal() {
 	if err != nil {
 		panic(err)
 	}
-	deal, err := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .1,
+	deal, err := simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .1,
 		PoolRows: 500, Parties: 12, Seed: 1}.Deal(0)
 	if err != nil {
 		panic(err)

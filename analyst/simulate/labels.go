@@ -74,7 +74,7 @@ type Probabilities struct {
 type labelsRepeat struct {
 	Run
 	got, unperturbed learners.Measures
-	released, clear  learners.Calibrated
+	released, clear  learners.ProbabilityFit
 	majority         float64
 	truth            []float64
 	plan             study.Plan
@@ -210,24 +210,24 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 	return out, err
 }
 
-func (r *labelsRepeat) measure(d *Deal) error {
+func (l *labelsRepeat) measure(d *Deal) error {
 	clear := learners.Channel{Keep: 1, Classes: len(d.Schema.Label.Classes)}
-	x := mapped(r.plan, d.Test)
-	model, err := r.result.Classifier.Linear()
+	x := mapped(l.plan, d.Test)
+	model, err := l.result.Classifier.Linear()
 	if err != nil {
 		return err
 	}
-	r.got, r.released = learners.Measure(model, x, d.Test.Y, clear), learners.CalibratedOf(model, x,
+	l.got, l.released = learners.Measure(model, x, d.Test.Y, clear), learners.CalibratedOf(model, x,
 		d.Test.Y)
-	fit, err := learned.FitClear(r.plan, mapped(r.plan, d.Private), d.Private.Y, d.rng)
+	fit, err := learned.FitClear(l.plan, mapped(l.plan, d.Private), d.Private.Y, d.rng)
 	if err != nil {
 		return err
 	}
-	r.unperturbed, r.clear = learners.Measure(fit.Model, x, d.Test.Y,
+	l.unperturbed, l.clear = learners.Measure(fit.Model, x, d.Test.Y,
 		clear), learners.CalibratedOf(fit.Model, x, d.Test.Y)
-	r.truth = aggregation.DebiasedShares(d.Private.Y, clear).Share
+	l.truth = aggregation.DebiasedShares(d.Private.Y, clear).Share
 	for _, share := range aggregation.DebiasedShares(d.Test.Y, clear).Share {
-		r.majority = math.Max(r.majority, share)
+		l.majority = math.Max(l.majority, share)
 	}
 	return nil
 }

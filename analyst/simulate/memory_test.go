@@ -22,7 +22,7 @@ func TestRecordsTakeLittleMemory(t *testing.T) {
 	config := dataset.DefaultHospitalConfig()
 	config.Records = 40_000
 	table, schema := dataset.Hospitals(config)
-	records, _, err := schema.HoldLabelled(table, nil)
+	records, _, err := schema.EncodeLabelledLater(table, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

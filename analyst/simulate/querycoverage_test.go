@@ -85,7 +85,7 @@ func TestQueryCoverage(t *testing.T) {
 				}
 				for _, epsilon := range testlevel.Of(t, set.epsilons, 1) {
 					s := Reweigh{
-						Schema: schema, Proposal: study.Proposal{Name: "coverage", Kind: "reweigh", Epsilon: epsilon}, Records: records.Held(),
+						Schema: schema, Proposal: study.Proposal{Name: "coverage", Kind: "reweigh", Epsilon: epsilon}, Records: records.Encoded(),
 						Group: holds(group), Share: set.share, Query: make([]float64, rows), Parties: 5, Repeats: 1, Seed: 3,
 					}
 					for repeat := range testlevel.N(t, 1, 2) {

@@ -33,7 +33,8 @@ func (r *redraw) draw(ctx context.Context, rng *rand.Rand) ([]int64, []int64, in
 		if err != nil {
 			return err
 		}
-		out, err := study.Settle(ctx, privacy.Simulation(rng.Uint64()), r.of.Hash(), requests)
+		out, err := study.ReleaseRequests(ctx, privacy.Simulation(rng.Uint64()), r.of.Hash(),
+			requests)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ type Reweigh struct {
 	Proposal study.Proposal
 	// Records holds all records, and Group marks the records of a group. A share Share of the
 	// group's records and 1−Share of the other records are private. The rest are the pool.
-	Records *dataset.Held
+	Records *dataset.EncodedTable
 	Group   []bool
 	Share   float64
 	// HoldOut is the share of the private records that is set aside for tests.
@@ -203,7 +203,7 @@ func (s Reweigh) deal(index int) (dealt, error) {
 	case s.Parties > n:
 		return d, fmt.Errorf("simulate: %d parties for %d private records: give at most as many parties as records", s.Parties, n)
 	}
-	parties := dealEvenly(dataset.Span(0, len(d.private)), s.Parties)
+	parties := dealEvenly(dataset.RowRange(0, len(d.private)), s.Parties)
 	for i, rows := range parties {
 		if s.PerParty > 0 && len(rows) > s.PerParty {
 			parties[i] = rows[:s.PerParty]

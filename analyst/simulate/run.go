@@ -99,7 +99,7 @@ func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Finisher, error) {
 type machine struct {
 	study.Finisher
 	study     *life.Study
-	gathered  *study.Gathering
+	gathered  *study.Accumulator
 	ledger    *privacy.Ledger // the coordinator's ledger
 	canonical []byte
 	published []privacy.Published
@@ -116,7 +116,7 @@ func newMachine(t study.Finisher) (*machine, error) {
 	if _, err := m.study.Step(life.Opened{}); err != nil {
 		return nil, err
 	}
-	m.gathered, err = study.Gather(t)
+	m.gathered, err = study.NewAccumulator(t)
 	return m, err
 }
 
@@ -137,7 +137,7 @@ func (m *machine) aggregated(real bool) (*servers, error) {
 // body makes party i's body from its contribution, through its ledger. It is safe for concurrent
 // use.
 func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]byte, error) {
-	released, err := study.Settle(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)),
+	released, err := study.ReleaseRequests(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)),
 		m.study.Hash, draft.Requests)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (m *machine) receive(i int, body []byte) error {
 	return Receive(m.study, m.gathered, m.study.Plan.Roster[i], body)
 }
 
-// Adder takes contributions: a study.Gathering or a study.Sum.
+// Adder takes contributions: a study.Accumulator or a study.Sum.
 type Adder interface {
 	study.Checker
 	Add(body []byte) error
@@ -168,7 +168,8 @@ func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 	return to.Add(body)
 }
 
-func (m *machine) Finish(s study.Summed, released []privacy.Published) (study.Result, error) {
+func (m *machine) Finish(s study.Contributions, released []privacy.Published) (study.Result,
+	error) {
 	m.published = released
 	return m.Finisher.Finish(s, released)
 }

@@ -31,7 +31,7 @@ func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Split{Schema: schema, Train: records.Held(), PoolFraction: .4, Parties: parties,
+	d, err := Split{Schema: schema, Train: records.Encoded(), PoolFraction: .4, Parties: parties,
 		Seed: 5}.Deal(0)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func once(t *testing.T, b bodies.Task, sum []int64, weight int64) []int64 {
 		t.Fatal(err)
 	}
 	requests[0].Mechanism = privacy.Unperturbed{}
-	out, err := study.Settle(t.Context(), privacy.Simulation(1), b.Hash(), requests)
+	out, err := study.ReleaseRequests(t.Context(), privacy.Simulation(1), b.Hash(), requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,14 +276,15 @@ func knownSplit(t *testing.T, name string) Split {
 		}
 		return records
 	}
-	split := Split{Schema: known.Schema.Meaning(), Train: load("train").Held(), PoolFraction: .25,
-		PoolRows: 2000, Seed: 1}
+	split := Split{Schema: known.Schema.Meaning(), Train: load("train").Encoded(),
+		PoolFraction: .25,
+		PoolRows:     2000, Seed: 1}
 	if known.HasTest() {
-		split.Test = load("test").Held()
+		split.Test = load("test").Encoded()
 	}
 	if most := testlevel.N(t, 4000, 24_000); split.Train.Len() > most {
 		split.Train = split.Train.Select(rand.New(rand.NewPCG(1,
-			1)).Perm(split.Train.Len())[:most]).Held()
+			1)).Perm(split.Train.Len())[:most]).Encoded()
 	}
 	return split
 }

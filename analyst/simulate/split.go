@@ -20,7 +20,7 @@ type Split struct {
 	// Train holds the parties' records and, if Pool is nil, the pool's. If Test is nil, it is taken
 	// from Train first: a quarter of the records or, with TestParties, all records of a quarter of
 	// the parties, so that no party is in both.
-	Train, Test, Pool *dataset.Held
+	Train, Test, Pool *dataset.EncodedTable
 	TestParties       bool
 	// PoolWeight has a positive weight for each row of Pool; nil means equal weights.
 	PoolWeight []float64
@@ -166,13 +166,13 @@ func (s Split) heldOut(rows []int, rng *rand.Rand) (test, rest []int) {
 	return test, rest
 }
 
-func partiesOf(r *dataset.Held) []string {
+func partiesOf(r *dataset.EncodedTable) []string {
 	names := slices.Clone(r.Party())
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-func (s Split) deal(private *dataset.Held, rng *rand.Rand) ([][]int, error) {
+func (s Split) deal(private *dataset.EncodedTable, rng *rand.Rand) ([][]int, error) {
 	switch {
 	case s.Parties == 0:
 		return dealNatural(private.Party()), nil

@@ -140,9 +140,9 @@ type survivalErrors struct {
 	ratios, covered float64
 }
 
-func (e *survivalErrors) add(whole, sample lifetable.Table) {
+func (s *survivalErrors) add(whole, sample lifetable.Table) {
 	sup := 0.
-	for g, truth := range e.truth.Groups {
+	for g, truth := range s.truth.Groups {
 		for j, p := range whole.Groups[g].Points {
 			if j < len(truth.Points) {
 				sup = max(sup, math.Abs(p.Survival.Value-truth.Points[j].Survival.Value))
@@ -153,43 +153,43 @@ func (e *survivalErrors) add(whole, sample lifetable.Table) {
 				continue
 			}
 			is := truth.Points[j].Survival
-			e.seen[[2]int{g, j}]++
+			s.seen[[2]int{g, j}]++
 			if p.Survival.Low <= is.Value+1e-9 && is.Value-1e-9 <= p.Survival.High {
-				e.held[[2]int{g, j}]++
+				s.held[[2]int{g, j}]++
 			}
-			e.width += p.Survival.High - p.Survival.Low
-			e.clear += is.High - is.Low
+			s.width += p.Survival.High - p.Survival.Low
+			s.clear += is.High - is.Low
 		}
 	}
-	e.sup = append(e.sup, sup)
-	if len(e.truth.Compared) == 0 || !e.truth.Compared[0].Ratio.Known() {
+	s.sup = append(s.sup, sup)
+	if len(s.truth.Compared) == 0 || !s.truth.Compared[0].Ratio.Known() {
 		return
 	}
 	if r := whole.Compared[0].Ratio; r.Known() {
-		e.logs = append(e.logs, math.Log(r.Value/e.truth.Compared[0].Ratio.Value))
+		s.logs = append(s.logs, math.Log(r.Value/s.truth.Compared[0].Ratio.Value))
 	}
 	if r := sample.Compared[0].Ratio; r.Known() {
-		e.ratios++
-		if r.Covers(e.truth.Compared[0].Ratio.Value) {
-			e.covered++
+		s.ratios++
+		if r.Covers(s.truth.Compared[0].Ratio.Value) {
+			s.covered++
 		}
 	}
 }
 
-func (e *survivalErrors) measured(draws int) *SurvivalMeasured {
-	slices.Sort(e.sup)
-	out := &SurvivalMeasured{SupError: stat.Quantile(.5, stat.Empirical, e.sup, nil), Least: 1,
-		WidthRatio: e.width / e.clear, RatioCoverage: e.covered / max(e.ratios, 1)}
+func (s *survivalErrors) measured(draws int) *SurvivalMeasured {
+	slices.Sort(s.sup)
+	out := &SurvivalMeasured{SupError: stat.Quantile(.5, stat.Empirical, s.sup, nil), Least: 1,
+		WidthRatio: s.width / s.clear, RatioCoverage: s.covered / max(s.ratios, 1)}
 	held, seen := 0., 0.
-	for at, n := range e.seen {
-		held, seen = held+e.held[at], seen+n
+	for at, n := range s.seen {
+		held, seen = held+s.held[at], seen+n
 		if n >= float64(draws)/2 {
-			out.Least = min(out.Least, e.held[at]/n)
+			out.Least = min(out.Least, s.held[at]/n)
 		}
 	}
 	out.Coverage = held / max(seen, 1)
-	if len(e.logs) > 1 {
-		out.LogHazardRatioSD = stat.StdDev(e.logs, nil)
+	if len(s.logs) > 1 {
+		out.LogHazardRatioSD = stat.StdDev(s.logs, nil)
 	}
 	return out
 }

@@ -38,17 +38,17 @@ type PoolTerms struct {
 func (t *Terms) Common() Terms { return *t }
 
 // Common has no pool terms: a describe simulation takes a twentieth of its records as the pool.
-func (t *DescribeTerms) Common() Terms {
-	return Terms{RecordTerms: t.RecordTerms, PartyTerms: t.PartyTerms}
+func (d *DescribeTerms) Common() Terms {
+	return Terms{RecordTerms: d.RecordTerms, PartyTerms: d.PartyTerms}
 }
 
 // Common has no party terms: each party is dealt one set.
-func (t *RatioTerms) Common() Terms {
-	return Terms{RecordTerms: t.RecordTerms, PoolTerms: t.PoolTerms}
+func (r *RatioTerms) Common() Terms {
+	return Terms{RecordTerms: r.RecordTerms, PoolTerms: r.PoolTerms}
 }
 
 // Common has neither party nor pool terms: Split divides records into pool and private ones.
-func (t *ReweighTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms} }
+func (r *ReweighTerms) Common() Terms { return Terms{RecordTerms: r.RecordTerms} }
 
 // DescribeTerms are the terms of [Describe], which takes each party's records whole and needs no
 // test records.

@@ -53,7 +53,7 @@ features:
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, _, err := s.Hold(table)
+	held, _, err := s.EncodeLater(table)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ type Setting struct {
 type SettingError struct{ error }
 
 // Unwrap returns the refusal itself, without the setting as typed.
-func (e SettingError) Unwrap() error { return e.error }
+func (s SettingError) Unwrap() error { return s.error }
 
 func settingError(s Setting, err error) error {
 	return SettingError{fmt.Errorf("%s: %w", s.Typed, err)}
@@ -231,7 +231,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 	}
 	if t.Key == rosterKey && n.Kind == yaml.MappingNode {
 		_, err := tagsOf(n)
-		return n, yamlfile.Bared(err)
+		return n, yamlfile.WithoutPlace(err)
 	}
 	if t.of.Kind() == reflect.Slice && n.Kind == yaml.ScalarNode {
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
@@ -250,7 +250,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 	}
 	if err := yamlfile.DecodeNode(n, reflect.New(t.of).Interface()); err != nil {
 		// do not show the YAML library's wording
-		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") {
+		if err = yamlfile.WithoutPlace(err); strings.Contains(err.Error(), "not YAML") {
 			err = fmt.Errorf("%q is not %s", written, article(t.Type))
 		}
 		return nil, err

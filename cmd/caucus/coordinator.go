@@ -182,7 +182,7 @@ those under join: does. It needs neither PostgreSQL nor a leader.`,
 			}
 			var failed error
 			for _, at := range append([]string{config.Replicas.At()}, config.Replicas.Join...) {
-				all, err := cluster.Ask(cmd.Context(), client, at)
+				all, err := cluster.QueryMembers(cmd.Context(), client, at)
 				if err == nil {
 					return c.Print(all, func(w io.Writer) { printReplicas(w, all) })
 				}

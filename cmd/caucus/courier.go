@@ -134,7 +134,7 @@ caucus study pack holds the receipt too.`,
 				}
 			}
 			document := struct {
-				protocol.Accepted
+				protocol.AcceptedAnswer
 				Receipt string `json:"receipt,omitempty"`
 			}{accepted, receipt}
 			said := "its contribution is in"

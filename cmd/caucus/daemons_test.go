@@ -140,7 +140,8 @@ func (n *network) declare(c site.Config) {
 	a, err := agent.New(c)
 	n.check(err)
 	for name := range c.Data {
-		_, err := a.DeclareSource(context.Background(), name, desk.Approver{}, source.How{})
+		_, err := a.DeclareSource(context.Background(), name, desk.Approver{},
+			source.DeclareOptions{})
 		n.check(err)
 	}
 	n.check(a.Close())
@@ -161,7 +162,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 }
 
 // start uploads a study's pool, and creates and opens the study.
-func (n *network) start(made planning.Proposed) {
+func (n *network) start(made planning.PreparedPlan) {
 	n.t.Helper()
 	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
 	_, err := n.operator.CreateStudy(n.ctx, made.Canonical, nil)

@@ -92,7 +92,7 @@ func draftDoubt(f dataset.Feature, texts map[string]int) string {
 	if f.Kind != dataset.Numeric {
 		return ""
 	}
-	if says := mapping.Apart(texts, ""); says != "" {
+	if says := mapping.LikelyMissingMarks(texts, ""); says != "" {
 		return says + ", and draft anew"
 	}
 	var values []float64

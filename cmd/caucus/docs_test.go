@@ -31,12 +31,12 @@ type pageCommand struct {
 	own int
 }
 
-func (c pageCommand) String() string {
+func (p pageCommand) String() string {
 	program := "caucus "
-	if c.site {
+	if p.site {
 		program = "caucus-agent "
 	}
-	return c.page + ": " + program + strings.Join(c.words, " ")
+	return p.page + ": " + program + strings.Join(p.words, " ")
 }
 
 // aCommand matches the start of a command on pages and in deployed files.
@@ -332,7 +332,8 @@ var serverScripts = []string{"aggregators", "serverlost", "coordinatorlost", "te
 
 // TestServersProceduresAreTyped: each command that docs/aggregators.md has for setting up a helper,
 // and each that section 7 of docs/operator.md has, is typed by a script with all its flags, apart
-// from names; so is each line that the first page has for a site's policy. Each way out of a loss, in bold type there, is named by a comment of such a script.
+// from names; so is each line that the first page has for a site's policy. Each way out of a loss,
+// in bold type there, is named by a comment of such a script.
 func TestServersProceduresAreTyped(t *testing.T) {
 	var run [][]string
 	comments := ""

@@ -27,11 +27,11 @@ func forecastCharts(doc forecastDocument) (out []report.Chart) {
 	for _, curve := range doc.Curves {
 		for _, measure := range []struct {
 			name     string
-			of       func(stated.Line) stated.Drawn
+			of       func(stated.Line) stated.DrawSummary
 			majority func(forecastPoint) float64
 		}{
-			{"accuracy", func(l stated.Line) stated.Drawn { return l.Accuracy }, func(p forecastPoint) float64 { return p.Majority }},
-			{"AUC", func(l stated.Line) stated.Drawn { return l.AUC }, func(forecastPoint) float64 { return .5 }},
+			{"accuracy", func(l stated.Line) stated.DrawSummary { return l.Accuracy }, func(p forecastPoint) float64 { return p.Majority }},
+			{"AUC", func(l stated.Line) stated.DrawSummary { return l.AUC }, func(forecastPoint) float64 { return .5 }},
 		} {
 			c := forecastChart(curve, measure.name, measure.of, measure.majority)
 			c.Series[len(c.Series)-1].Name = doc.Forecast.Largest()
@@ -45,7 +45,7 @@ var forecastAxes = map[string]string{
 	"epsilon": "privacy budget ε (smaller protects more)", "parties": "parties", "records": "records of each party",
 }
 
-func forecastChart(curve forecastCurve, measure string, of func(stated.Line) stated.Drawn,
+func forecastChart(curve forecastCurve, measure string, of func(stated.Line) stated.DrawSummary,
 	majority func(forecastPoint) float64) report.Chart {
 	c := report.Chart{
 		Title: strings.ToUpper(measure[:1]) + measure[1:] + " against " + forecastAxes[curve.Against], X: forecastAxes[curve.Against], Y: measure,
@@ -81,12 +81,12 @@ func forecastChart(curve forecastCurve, measure string, of func(stated.Line) sta
 }
 
 // assumed says that the class shares were assumed, "" if they were given.
-func (d forecastDocument) assumed() string {
-	if !d.Forecast.Assumed {
+func (f forecastDocument) assumed() string {
+	if !f.Forecast.Assumed {
 		return ""
 	}
 	var shares []string
-	for _, share := range d.Forecast.Shares {
+	for _, share := range f.Forecast.Shares {
 		shares = append(shares, strconv.FormatFloat(share, 'g', 2, 64))
 	}
 	return "The classes' shares are assumed, " + strings.Join(shares, " and ") + ": the accuracies and the largest class depend on them. Give the true shares with --class-shares."
@@ -99,7 +99,7 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	}
 	if t, err = t.Funcs(template.FuncMap{
 		"three": func(v float64) string { return fmt.Sprintf("%.3f", v) },
-		"span":  stated.Drawn.Words,
+		"span":  stated.DrawSummary.Words,
 		"brief": func(v float64) string { return fmt.Sprintf("%.2g", v) },
 		"axis":  func(s string) string { return forecastAxes[s] },
 	}).Parse(forecastPage); err != nil {

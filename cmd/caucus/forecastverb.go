@@ -123,107 +123,108 @@ const (
 	mostDraws        = stated.MostDraws
 )
 
-func (p *forecastCommand) run(cmd *cobra.Command) error {
+func (fc *forecastCommand) run(cmd *cobra.Command) error {
 	f := cmd.Flags()
-	if p.Parties = cmp.Or(p.Parties, len(p.Roster)); p.Records == 0 && !p.Gives("records") {
-		p.Records = study.RecordsPerParty
+	if fc.Parties = cmp.Or(fc.Parties, len(fc.Roster)); fc.Records == 0 && !fc.Gives("records") {
+		fc.Records = study.RecordsPerParty
 	}
 	switch {
-	case p.Parties == 0 && !p.Gives("parties"):
+	case fc.Parties == 0 && !fc.Gives("parties"):
 		return console.Usagef("say how many parties take part: give --parties, or parties or a roster of names in the study file")
-	case p.Parties < 1 || p.Parties > mostParties:
-		return console.Usagef("--parties %d: say how many parties take part, 1 to %d", p.Parties, mostParties)
-	case p.Records < 1 || p.Records > mostPartyRecords:
-		return console.Usagef("--records %d: say how many records each party has, 1 to %d", p.Records, mostPartyRecords)
-	case p.draws < 1 || p.draws > mostDraws:
-		return console.Usagef("--draws %d: give 1 to %d", p.draws, mostDraws)
-	case (p.Schema == "") != (p.Pool == ""):
+	case fc.Parties < 1 || fc.Parties > mostParties:
+		return console.Usagef("--parties %d: say how many parties take part, 1 to %d", fc.Parties, mostParties)
+	case fc.Records < 1 || fc.Records > mostPartyRecords:
+		return console.Usagef("--records %d: say how many records each party has, 1 to %d", fc.Records, mostPartyRecords)
+	case fc.draws < 1 || fc.draws > mostDraws:
+		return console.Usagef("--draws %d: give 1 to %d", fc.draws, mostDraws)
+	case (fc.Schema == "") != (fc.Pool == ""):
 		return console.Usagef("--schema and --pool go together: one says what the columns of the other mean")
-	case p.Schema != "" && f.Changed("features"):
+	case fc.Schema != "" && f.Changed("features"):
 		return console.Usagef("--features is for forecasts without a schema: the schema says how many there are")
-	case p.Schema != "" && f.Changed("classes"):
+	case fc.Schema != "" && f.Changed("classes"):
 		return console.Usagef("--classes is for forecasts without a schema: the schema names the classes")
-	case p.Schema == "" && f.Changed("classes") && (p.classes < 2 || p.classes > mostMadeUp):
-		return console.Usagef("--classes %d: give 2 to %d", p.classes, mostMadeUp)
-	case p.Schema == "" && f.Changed("features") && (p.features < 1 || p.features > mostMadeUp):
-		return console.Usagef("--features %d: 1 to %d can be made up", p.features, mostMadeUp)
-	case strings.EqualFold(filepath.Ext(p.out), ".svg") && len(p.sweep) == 0:
-		return console.Usagef("--out %s: a picture shows a sweep: give --sweep, or a name that ends in .html", p.out)
-	case p.Kind != kinds.Default && (len(p.sweep) > 0 || p.out != ""):
-		return console.Usagef("--sweep and --out show what a classifier is worth, and this is a %s study: leave them out", p.Kind)
+	case fc.Schema == "" && f.Changed("classes") && (fc.classes < 2 || fc.classes > mostMadeUp):
+		return console.Usagef("--classes %d: give 2 to %d", fc.classes, mostMadeUp)
+	case fc.Schema == "" && f.Changed("features") && (fc.features < 1 || fc.features > mostMadeUp):
+		return console.Usagef("--features %d: 1 to %d can be made up", fc.features, mostMadeUp)
+	case strings.EqualFold(filepath.Ext(fc.out), ".svg") && len(fc.sweep) == 0:
+		return console.Usagef("--out %s: a picture shows a sweep: give --sweep, or a name that ends in .html", fc.out)
+	case fc.Kind != kinds.Default && (len(fc.sweep) > 0 || fc.out != ""):
+		return console.Usagef("--sweep and --out show what a classifier is worth, and this is a %s study: leave them out", fc.Kind)
 	}
-	for _, against := range p.sweep {
+	for _, against := range fc.sweep {
 		if forecastSweeps[against] == nil {
 			return console.Usagef("--sweep %s: give epsilon, parties or records, or several of these", against)
 		}
 	}
-	p.Name, p.Epsilon = cmp.Or(p.Name, "forecast"), cmp.Or(p.Epsilon, 1)
-	schema, pool, err := p.public()
+	fc.Name, fc.Epsilon = cmp.Or(fc.Name, "forecast"), cmp.Or(fc.Epsilon, 1)
+	schema, pool, err := fc.public()
 	if err != nil {
 		return err
 	}
-	if err := readNamed(&p.Study, schema, pool, false); err != nil {
+	if err := readNamed(&fc.Study, schema, pool, false); err != nil {
 		return err
 	}
-	if p.Schema == "" && !p.Gives("map.project") {
-		p.Map.Project = 0 // 0 keeps all made-up features
+	if fc.Schema == "" && !fc.Gives("map.project") {
+		fc.Map.Project = 0 // 0 keeps all made-up features
 	}
 	all := 1
-	for _, against := range p.sweep {
-		all += len(p.swept(against))
+	for _, against := range fc.sweep {
+		all += len(fc.swept(against))
 	}
-	bar := console.NewProgress(p.Console)
+	bar := console.NewProgress(fc.Console)
 	defer bar.Stop()
 	done := 0
-	draw := func(epsilon float64, parties, records int) (planning.Proposed, *forecast.Forecast,
+	draw := func(epsilon float64, parties, records int) (planning.PreparedPlan, *forecast.Forecast,
 		error) {
-		s := p.Proposal
+		s := fc.Proposal
 		s.Epsilon, s.Records, s.Roster = epsilon, records, nil
-		if parties != p.Parties || !p.Gives("minimum") {
+		if parties != fc.Parties || !fc.Gives("minimum") {
 			s.Minimum, s.Floor = parties, 0
 		}
 		for i := range parties {
 			s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
 		}
 		made, err := planning.Propose(s, schema, pool)
-		if err != nil || p.Kind != kinds.Default {
+		if err != nil || fc.Kind != kinds.Default {
 			return made, nil, err
 		}
 		made.Size = study.Size{Parties: parties, Records: parties * records}
 		drawn, err := forecast.Draw(cmd.Context(), made.Plan, made.Pool,
 			forecast.Public{Size: made.Size, AUC: s.AUC},
-			forecast.Options{Draws: drawsOf(f, p.draws), Coefficients: done == 0 && p.Schema != "",
+			forecast.Options{Draws: drawsOf(f, fc.draws), Coefficients: done == 0 &&
+				fc.Schema != "",
 				Progress: func(i, of int) {
 					bar.Set(done*of+i, all*of)
 				}})
 		done++
 		return made, drawn, err
 	}
-	made, drawn, err := draw(p.Epsilon, p.Parties, p.Records)
+	made, drawn, err := draw(fc.Epsilon, fc.Parties, fc.Records)
 	if err != nil {
 		return err
 	}
-	if all := made.Pool.Dim() - 1; int(p.Map.Project) > all {
-		p.Note("note: map.project %d: there are no more than %s, and all are kept", p.Map.Project, console.Counted(all, "components"))
+	if all := made.Pool.Dim() - 1; int(fc.Map.Project) > all {
+		fc.Note("note: map.project %d: there are no more than %s, and all are kept", fc.Map.Project, console.Counted(all, "components"))
 	}
 	doc := forecastDocument{
-		Kind: p.Kind, Parties: p.Parties, Records: p.Records, Features: made.Pool.Dim() - 1, Columns: columnWords(made.Plan), Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
-		Mechanism: made.Plan.Mechanism, Noise: made.Plan.Noise, MadeUp: p.Schema == "", Forecast: drawn,
+		Kind: fc.Kind, Parties: fc.Parties, Records: fc.Records, Features: made.Pool.Dim() - 1, Columns: columnWords(made.Plan), Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
+		Mechanism: made.Plan.Mechanism, Noise: made.Plan.Noise, MadeUp: fc.Schema == "", Forecast: drawn,
 		ShareError: made.ShareError, NoiseWords: made.Noise, Warning: made.Warning,
 	}
-	if p.Kind == "labels" {
-		guide, err := labels.MakeGuide(p.Parties*p.Records, len(schema.Classes()),
+	if fc.Kind == "labels" {
+		guide, err := labels.MakeGuide(fc.Parties*fc.Records, len(schema.Classes()),
 			made.Plan.Epsilon)
 		if err != nil {
 			return console.Usagef("%w", err)
 		}
 		doc.Labels = &guide
 	}
-	for _, against := range p.sweep {
+	for _, against := range fc.sweep {
 		curve := forecastCurve{Against: against}
-		for _, v := range p.swept(against) {
-			at := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties),
-				"records": float64(p.Records)}
+		for _, v := range fc.swept(against) {
+			at := map[string]float64{"epsilon": fc.Epsilon, "parties": float64(fc.Parties),
+				"records": float64(fc.Records)}
 			at[against] = v
 			_, drawn, err := draw(at["epsilon"], int(at["parties"]), int(at["records"]))
 			if err != nil {
@@ -234,18 +235,18 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		doc.Curves = append(doc.Curves, curve)
 	}
 	bar.Stop()
-	if p.out != "" {
-		if err := writeForecastDrawing(p.Console, p.out, doc); err != nil {
+	if fc.out != "" {
+		if err := writeForecastDrawing(fc.Console, fc.out, doc); err != nil {
 			return err
 		}
 	}
 	removal := ""
-	if !p.JSON {
+	if !fc.JSON {
 		if removal, err = removalOf(made.Plan, made.Pool); err != nil {
 			return err
 		}
 	}
-	return p.Print(doc, func(w io.Writer) {
+	return fc.Print(doc, func(w io.Writer) {
 		printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords)
 		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise added by %s\n",
 			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism,
@@ -264,11 +265,11 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	})
 }
 
-func (curve forecastCurve) table(w io.Writer) {
-	t := console.NewTable(w, curve.Against, "released", "one party alone", "all records pooled",
+func (f forecastCurve) table(w io.Writer) {
+	t := console.NewTable(w, f.Against, "released", "one party alone", "all records pooled",
 		"AUC released", "AUC one party alone", "AUC all records pooled", "helps")
-	for _, p := range curve.Points {
-		three := func(d stated.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
+	for _, p := range f.Points {
+		three := func(d stated.DrawSummary) string { return fmt.Sprintf("%.3f", d.Mean) }
 		t.Add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy),
 			three(p.Pooled.Accuracy), three(p.Released.AUC), three(p.Alone.AUC),
 			three(p.Pooled.AUC), string(p.Helps))
@@ -276,39 +277,39 @@ func (curve forecastCurve) table(w io.Writer) {
 	t.Render()
 }
 
-func (d forecastDocument) sizeWords() string {
-	return fmt.Sprintf("%s of %s each", console.Counted(d.Parties, "parties"),
-		console.Counted(d.Records, "records"))
+func (f forecastDocument) sizeWords() string {
+	return fmt.Sprintf("%s of %s each", console.Counted(f.Parties, "parties"),
+		console.Counted(f.Records, "records"))
 }
 
 // sweepWords warns how exact the numbers of a sweep are.
 var sweepWords = fmt.Sprintf("All records pooled means at most %d of them, or as many as a party has. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MostPooled)
 
-func (d forecastDocument) featureWords() string {
-	if d.MadeUp {
-		return console.Counted(d.Features, "features") + ", made up"
+func (f forecastDocument) featureWords() string {
+	if f.MadeUp {
+		return console.Counted(f.Features, "features") + ", made up"
 	}
-	return d.Columns
+	return f.Columns
 }
 
 // public returns the schema and the pool, either given or made up.
-func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
-	if p.Schema == "" {
-		classes := max(2, p.classes)
-		if p.Kind == kinds.Default {
+func (fc *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
+	if fc.Schema == "" {
+		classes := max(2, fc.classes)
+		if fc.Kind == kinds.Default {
 			var own classify.Terms
-			if err := p.DecodeTerms(&own); err != nil {
+			if err := fc.DecodeTerms(&own); err != nil {
 				return dataset.Schema{}, nil, err
 			}
 			classes = max(classes, len(own.ClassShares))
 		}
-		return madeUp(cmp.Or(p.features, defaultMadeUp), classes)
+		return madeUp(cmp.Or(fc.features, defaultMadeUp), classes)
 	}
-	schema, err := source.ReadSchema(p.Schema)
+	schema, err := source.ReadSchema(fc.Schema)
 	if err != nil {
 		return schema, nil, err
 	}
-	pool, err := p.reading.Table(p.Console, p.Pool, schema, schema.Format())
+	pool, err := fc.reading.Table(fc.Console, fc.Pool, schema, schema.Format())
 	return schema, pool, err
 }
 
@@ -351,9 +352,9 @@ var forecastSweeps = map[string][]float64{
 	"epsilon": {.1, .3, 1, 3, 10}, "parties": {3, 10, 30, 100, 300, 1000}, "records": {20, 60, 200, 600, 2000},
 }
 
-func (p *forecastCommand) swept(against string) []float64 {
-	own := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties),
-		"records": float64(p.Records)}[against]
+func (fc *forecastCommand) swept(against string) []float64 {
+	own := map[string]float64{"epsilon": fc.Epsilon, "parties": float64(fc.Parties),
+		"records": float64(fc.Records)}[against]
 	at := append(slices.Clone(forecastSweeps[against]), own)
 	slices.Sort(at)
 	return slices.Compact(at)

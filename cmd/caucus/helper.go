@@ -160,7 +160,7 @@ call, and then writes the key into helper.yaml.`,
 			}
 			config.Log, config.Checkpoint = c.Logger(), checkpoint
 			if !config.Pinned() && config.CoordinatorCode != "" {
-				if config, err = helper.Learn(cmd.Context(), config); err != nil {
+				if config, err = helper.PinCoordinator(cmd.Context(), config); err != nil {
 					return err
 				}
 			}
@@ -211,8 +211,8 @@ coordinator fails it as soon as it asks. What sites were charged for it stays ch
 				return err
 			}
 			document := struct {
-				Ended   string         `json:"ended,omitempty"`
-				Studies []helper.Place `json:"studies"`
+				Ended   string                 `json:"ended,omitempty"`
+				Studies []helper.AcceptedStudy `json:"studies"`
 			}{end, all}
 			return c.Print(document, func(w io.Writer) {
 				if end != "" {

@@ -46,9 +46,9 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 			switch {
 			case dir == "":
 				return console.Usagef("helper keys needs --dir DIR, of a helper or of a coordinator")
-			case helper.In(dir) && (named || reconcile):
+			case helper.IsFolder(dir) && (named || reconcile):
 				return console.Usagef("%s is a helper's folder: --address, --key and --reconcile are for a coordinator's; after a restore run caucus ledger reconcile", dir)
-			case helper.In(dir):
+			case helper.IsFolder(dir):
 				return helperKeys(c, dir)
 			case (address == "") != (key == ""):
 				return console.Usagef("give --address and --key together: both are the helper's, from its operator")

@@ -48,8 +48,8 @@ func siteRoot(c *console.Console) *cobra.Command {
 // tidy returns a failure if tests leave goroutines behind.
 type tidy struct{ *testing.M }
 
-func (m tidy) Run() int {
-	code := m.M.Run()
+func (t tidy) Run() int {
+	code := t.M.Run()
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return max(code, 1)

@@ -147,7 +147,7 @@ pool has, but cannot make missing rows.`,
 			for _, r := range remarks {
 				doc.Warnings = append(doc.Warnings, r.String())
 			}
-			if words := s.FilledWords(dataset.Lacking(remarks)); words != "" {
+			if words := s.FilledWords(dataset.MissingColumns(remarks)); words != "" {
 				doc.Warnings = append(doc.Warnings, "in place of missing cells stand: "+words)
 			}
 			return c.Print(doc, func(w io.Writer) {

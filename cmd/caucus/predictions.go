@@ -187,10 +187,10 @@ type inOrder struct {
 	names []string
 }
 
-func (g inOrder) Fields() []parquet.Field {
-	all := g.Group.Fields()
+func (i inOrder) Fields() []parquet.Field {
+	all := i.Group.Fields()
 	slices.SortFunc(all, func(a, b parquet.Field) int {
-		return slices.Index(g.names, a.Name()) - slices.Index(g.names, b.Name())
+		return slices.Index(i.names, a.Name()) - slices.Index(i.names, b.Name())
 	})
 	return all
 }

@@ -23,7 +23,7 @@ func usableRelease(name string) (study.Release, study.Plan, error) {
 	if err != nil {
 		return r, study.Plan{}, err
 	}
-	p, err := results.Usable(r)
+	p, err := results.CheckedPlan(r)
 	if err != nil {
 		return r, p, unusable(name, err)
 	}

@@ -89,30 +89,30 @@ they come from (printed here), so that its release states what both cost togethe
 	return cmd
 }
 
-func (x *exporting) model(release string, sql bool) error {
-	format, name, err := export.Named(x.to, x.out)
+func (e *exporting) model(release string, sql bool) error {
+	format, name, err := export.Named(e.to, e.out)
 	if err != nil {
 		return console.Usagef("%w", err)
 	}
 	if name != "sql" && sql {
 		return console.Usagef("--table and --id are for --to sql")
 	}
-	if format.Binary && x.out == "" {
+	if format.Binary && e.out == "" {
 		return console.Usagef("%s is a binary format: give a file, --out model%s", name, format.Ending)
 	}
-	if x.JSON && x.out == "" {
+	if e.JSON && e.out == "" {
 		return console.Usagef("the model and --json both want stdout: name a file, --out model%s", format.Ending)
 	}
-	if err := console.CheckEnding("out", x.out, format.Ending); err != nil {
+	if err := console.CheckEnding("out", e.out, format.Ending); err != nil {
 		return err
 	}
 	r, _, err := usableRelease(release)
 	if err != nil {
 		return err
 	}
-	if x.calibration != "" {
+	if e.calibration != "" {
 		// the warnings are printed below
-		if r, _, err = recalibrated(r, x.calibration); err != nil {
+		if r, _, err = recalibrated(r, e.calibration); err != nil {
 			return err
 		}
 	}
@@ -120,52 +120,52 @@ func (x *exporting) model(release string, sql bool) error {
 	if err != nil {
 		return err
 	}
-	b, err := format.Write(m, x.table)
+	b, err := format.Write(m, e.table)
 	if bad := (export.BadTable{}); errors.As(err, &bad) {
 		return console.Usagef("%w", err)
 	}
 	if err != nil {
 		return err
 	}
-	doc := exportedModel{Release: release, To: name, File: x.out, Bytes: len(b), Output: m.Output,
+	doc := exportedModel{Release: release, To: name, File: e.out, Bytes: len(b), Output: m.Output,
 		Classes: m.Classes, Simulated: m.About.Simulated, Warnings: m.Warnings}
 	for _, column := range m.Columns {
 		doc.Columns = append(doc.Columns, column.Name)
 	}
 	for _, w := range m.Warnings {
-		x.Note("warning: %s", w)
+		e.Note("warning: %s", w)
 	}
 	if m.About.Simulated {
-		x.Note(simulatedNote)
+		e.Note(simulatedNote)
 	}
-	if x.out != "" {
-		if err := x.WriteText(x.out, b); err != nil {
+	if e.out != "" {
+		if err := e.WriteText(e.out, b); err != nil {
 			return err
 		}
 	}
-	return x.Print(doc, func(w io.Writer) {
-		if x.out == "" {
+	return e.Print(doc, func(w io.Writer) {
+		if e.out == "" {
 			w.Write(b)
 			return
 		}
-		fmt.Fprintf(w, "%s: %d columns in, a class and %d numbers out: %s\n", x.out, len(m.Columns), len(m.Classes), m.Output.Words())
+		fmt.Fprintf(w, "%s: %d columns in, a class and %d numbers out: %s\n", e.out, len(m.Columns), len(m.Classes), m.Output.Words())
 	})
 }
 
 // weighted writes the pool of a reweigh study with the release's weights.
-func (x *exporting) weighted(release string) error {
-	q := &x.pool
-	if q.pool == "" || x.out == "" {
+func (e *exporting) weighted(release string) error {
+	q := &e.pool
+	if q.pool == "" || e.out == "" {
 		return console.Usagef("release export --to pool needs --pool FILE and --out FILE")
 	}
-	if err := console.CheckEnding("out", x.out, ".csv"); err != nil {
+	if err := console.CheckEnding("out", e.out, ".csv"); err != nil {
 		return err
 	}
 	q.release = release
-	if err := q.load(x.Console); err != nil {
+	if err := q.load(e.Console); err != nil {
 		return err
 	}
-	if err := x.Write(x.out, func(w io.Writer) error {
+	if err := e.Write(e.out, func(w io.Writer) error {
 		return auxdata.WriteWeighted(w, q.table, q.weighed.Said.Weight)
 	}); err != nil {
 		return err
@@ -175,10 +175,10 @@ func (x *exporting) weighted(release string) error {
 		return err
 	}
 	weighted := q.weighed.Weighted
-	doc := madePool{Out: x.out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest,
+	doc := madePool{Out: e.out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest,
 		EffectiveRows: weighted.EffectiveRows(), Weights: source}
-	return x.Print(doc, func(w io.Writer) {
-		fmt.Fprintf(w, "wrote %s to %s\n", console.Counted(doc.Rows, "rows"), x.out)
+	return e.Print(doc, func(w io.Writer) {
+		fmt.Fprintf(w, "wrote %s to %s\n", console.Counted(doc.Rows, "rows"), e.out)
 		printWeights(w, q.document)
 		printTotals(w, q.document.Totals)
 		fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",

@@ -134,29 +134,29 @@ type weighing struct {
 	table    *dataset.Table
 	document study.Release
 	plan     study.Plan
-	weighed  weighed.Weighed
+	weighed  weighed.WeightedPool
 }
 
 // load reads the files and checks that the release belongs to this pool.
-func (q *weighing) load(c *console.Console) error {
-	format, err := input.FormatOf(q.schema)
+func (w *weighing) load(c *console.Console) error {
+	format, err := input.FormatOf(w.schema)
 	if err != nil {
 		return err
 	}
-	if q.document, q.plan, err = usableRelease(q.release); err != nil {
+	if w.document, w.plan, err = usableRelease(w.release); err != nil {
 		return err
 	}
-	if q.table, err = q.how.Table(c, q.pool, q.plan.Schema, format); err != nil {
+	if w.table, err = w.how.Table(c, w.pool, w.plan.Schema, format); err != nil {
 		return err
 	}
-	if _, err := weighed.WeightsOf(q.document); err != nil {
-		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", q.release)
+	if _, err := weighed.WeightsOf(w.document); err != nil {
+		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", w.release)
 	}
-	if q.table.Has(auxdata.WeightColumn) {
-		return console.Usagef("%s has weights of its own: give the pool without weights", q.pool)
+	if w.table.Has(auxdata.WeightColumn) {
+		return console.Usagef("%s has weights of its own: give the pool without weights", w.pool)
 	}
-	if q.weighed, err = weighed.Weigh(q.document, q.table); err != nil {
-		return fmt.Errorf("weigh %s by %s: %w", q.pool, q.release, err)
+	if w.weighed, err = weighed.AttachWeights(w.document, w.table); err != nil {
+		return fmt.Errorf("weigh %s by %s: %w", w.pool, w.release, err)
 	}
 	return nil
 }

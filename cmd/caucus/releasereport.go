@@ -60,7 +60,7 @@ about the release. For a simulated release, the page first says so, and the exit
 			if err != nil {
 				return err
 			}
-			p, err := results.Usable(r.Release)
+			p, err := results.CheckedPlan(r.Release)
 			if err != nil {
 				return unusable(v.release, err)
 			}

@@ -108,7 +108,8 @@ func helperOf(h policy.Helper, r study.Release, from string) (*protocol.SignerKe
 
 // trusted returns the known coordinator keys with their sources, and an agent's record of the
 // study. A source is a file's name without its folder, because people pass findings on.
-func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
+func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.VerifierInputs,
+	err error) {
 	if v.config != "" {
 		c, err := site.LoadConfig(v.config)
 		if err != nil {
@@ -117,9 +118,9 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 		if v.witness, err = site.ReadEvidence(c); err != nil {
 			return k, err
 		}
-		site := v.witness.Kept(ctx, r)
+		site := v.witness.OfStudy(ctx, r)
 		k.Party = &site
-		if h := c.Policy.Helper; h.Named() {
+		if h := c.Policy.Helper; h.Configured() {
 			k.Helper, k.HelperFrom = helperOf(h, r, "from "+filepath.Base(v.config))
 		}
 	}

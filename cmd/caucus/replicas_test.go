@@ -83,70 +83,70 @@ func startThreeReplicas(t *testing.T, lan *lan) *threeReplicas {
 	return r
 }
 
-func (r *threeReplicas) run(commands string) {
-	r.t.Helper()
-	script := exec.Command("bash", "-c", r.functions+commands)
-	script.Dir, script.Stdout, script.Stderr = r.dir, r.said, r.said
+func (t *threeReplicas) run(commands string) {
+	t.t.Helper()
+	script := exec.Command("bash", "-c", t.functions+commands)
+	script.Dir, script.Stdout, script.Stderr = t.dir, t.said, t.said
 	if err := script.Run(); err != nil {
-		r.t.Fatalf("%v\n%s", err, r.log())
+		t.t.Fatalf("%v\n%s", err, t.log())
 	}
 }
 
-func (r *threeReplicas) log() string { return string(must(os.ReadFile(r.said.Name()))) }
+func (t *threeReplicas) log() string { return string(must(os.ReadFile(t.said.Name()))) }
 
 // pid reads the number of a process from a file in the folder of a replica or of a PostgreSQL.
-func (r *threeReplicas) pid(words ...string) int {
-	text, _ := os.ReadFile(filepath.Join(append([]string{r.dir}, words...)...))
+func (t *threeReplicas) pid(words ...string) int {
+	text, _ := os.ReadFile(filepath.Join(append([]string{t.dir}, words...)...))
 	first, _, _ := strings.Cut(string(text), "\n")
 	return must(strconv.Atoi("0" + first))
 }
 
-func (r *threeReplicas) signal(pid int, how syscall.Signal) {
+func (t *threeReplicas) signal(pid int, how syscall.Signal) {
 	if pid > 0 {
 		_ = syscall.Kill(pid, how)
 	}
 }
 
-func (r *threeReplicas) end() {
+func (t *threeReplicas) end() {
 	for _, name := range replicaNames {
-		r.signal(r.pid(name, "pid"), syscall.SIGKILL)
+		t.signal(t.pid(name, "pid"), syscall.SIGKILL)
 	}
 	for _, name := range []string{"standby", "primary"} {
-		server := r.pid(name, "postmaster.pid")
-		for r.signal(server, syscall.SIGQUIT); server > 0 && syscall.Kill(server, 0) == nil; {
+		server := t.pid(name, "postmaster.pid")
+		for t.signal(server, syscall.SIGQUIT); server > 0 && syscall.Kill(server, 0) == nil; {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	if r.said != nil {
-		r.said.Close()
+	if t.said != nil {
+		t.said.Close()
 	}
-	os.RemoveAll(r.dir)
+	os.RemoveAll(t.dir)
 }
 
 // folder is the coordinator's folder of a replica.
-func (r *threeReplicas) folder(name string) string {
-	return filepath.Join(r.dir, name, "coordinator")
+func (t *threeReplicas) folder(name string) string {
+	return filepath.Join(t.dir, name, "coordinator")
 }
 
 // members asks a replica for the members that it knows.
-func (r *threeReplicas) members(name string) (all []cluster.Member) {
-	out, _ := exec.Command("caucus", "coordinator", "members", "--dir", r.folder(name),
+func (t *threeReplicas) members(name string) (all []cluster.Member) {
+	out, _ := exec.Command("caucus", "coordinator", "members", "--dir", t.folder(name),
 		"--json").Output()
 	_ = json.Unmarshal(out, &all)
 	return all
 }
 
 // answers waits until an operator's command succeeds.
-func (r *threeReplicas) answers() {
-	r.t.Helper()
-	profile := filepath.Join(r.folder("one"), "operator.yaml")
+func (t *threeReplicas) answers() {
+	t.t.Helper()
+	profile := filepath.Join(t.folder("one"), "operator.yaml")
 	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		out, err := exec.Command("caucus", "party", "list", "--profile", profile).CombinedOutput()
 		if err == nil {
 			return
 		}
 		if time.Now().After(until) {
-			r.t.Fatalf("%v: %s\n%+v\n%s", err, out, r.members("two"), r.log())
+			t.t.Fatalf("%v: %s\n%+v\n%s", err, out, t.members("two"), t.log())
 		}
 	}
 }

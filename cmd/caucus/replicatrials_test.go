@@ -33,8 +33,8 @@ type trialAgents struct {
 	stop  func()
 }
 
-func (r *threeReplicas) agents(n int) *trialAgents {
-	operator := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(r.folder("one"),
+func (t *threeReplicas) agents(n int) *trialAgents {
+	operator := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(t.folder("one"),
 		"operator.yaml"))), protocol.DialOptions{}))
 	defer operator.Close()
 	ctx, end := context.WithCancel(context.Background())
@@ -77,10 +77,10 @@ func (r *threeReplicas) agents(n int) *trialAgents {
 
 // since returns for each agent the longest wait of a poll that was answered after a moment; zero
 // for an agent without one.
-func (a *trialAgents) since(at time.Time) (waits []time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, of := range a.waits {
+func (t *trialAgents) since(at time.Time) (waits []time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range t.waits {
 		longest := time.Duration(0)
 		for due, wait := range of {
 			if due.Add(wait).After(at) {
@@ -112,17 +112,17 @@ func tree(pid int) []int {
 
 // heard asks a replica for the members that it knows, as caucus coordinator members does, and
 // returns those that it says are alive, by the names of their folders.
-func (r *threeReplicas) heard(name string) map[string]cluster.Member {
-	_, client, err := cluster.TLS(must(folder.LoadKeyring(r.config(name))).Authority, "asks",
+func (t *threeReplicas) heard(name string) map[string]cluster.Member {
+	_, client, err := cluster.TLS(must(folder.LoadKeyring(t.config(name))).Authority, "asks",
 		time.Now)
 	must(0, err)
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
-	all, _ := cluster.Ask(ctx, client, r.config(name).Replicas.At())
+	all, _ := cluster.QueryMembers(ctx, client, t.config(name).Replicas.At())
 	alive := map[string]cluster.Member{}
 	for _, m := range all {
 		for _, of := range replicaNames[:3] {
-			if m.Alive && m.At == r.config(of).Replicas.At() {
+			if m.Alive && m.At == t.config(of).Replicas.At() {
 				alive[of] = m
 			}
 		}
@@ -130,23 +130,23 @@ func (r *threeReplicas) heard(name string) map[string]cluster.Member {
 	return alive
 }
 
-func (r *threeReplicas) config(name string) folder.Config {
-	return must(folder.LoadConfig(filepath.Join(r.folder(name), folder.ConfigFile)))
+func (t *threeReplicas) config(name string) folder.Config {
+	return must(folder.LoadConfig(filepath.Join(t.folder(name), folder.ConfigFile)))
 }
 
 // others are the two replicas beside one.
-func (r *threeReplicas) others(name string) []string {
+func (t *threeReplicas) others(name string) []string {
 	return slices.DeleteFunc(slices.Clone(replicaNames[:3]),
 		func(other string) bool { return other == name })
 }
 
 // leader waits until a replica says that it leads and each hears all.
-func (r *threeReplicas) leader() string {
-	r.t.Helper()
+func (t *threeReplicas) leader() string {
+	t.t.Helper()
 	var leads string
 	if !within(func() bool {
 		for _, name := range replicaNames[:3] {
-			all := r.heard(name)
+			all := t.heard(name)
 			if leads = ""; len(all) < 3 {
 				return false
 			}
@@ -158,15 +158,15 @@ func (r *threeReplicas) leader() string {
 		}
 		return leads != ""
 	}) {
-		r.t.Fatalf("not all are there: %+v\n%s", r.heard("one"), r.log())
+		t.t.Fatalf("not all are there: %+v\n%s", t.heard("one"), t.log())
 	}
 	return leads
 }
 
 // again starts a replica anew.
-func (r *threeReplicas) again(name string) {
-	r.signal(r.pid(name, "pid"), syscall.SIGKILL)
-	r.run(fmt.Sprintf("for i in $(seq 50); do "+
+func (t *threeReplicas) again(name string) {
+	t.signal(t.pid(name, "pid"), syscall.SIGKILL)
+	t.run(fmt.Sprintf("for i in $(seq 50); do "+
 		"caucus coordinator run --dir %[1]s/coordinator >>%[1]s/out & echo $! >%[1]s/pid; "+
 		"sleep .2; kill -0 $! && break; done", name))
 }

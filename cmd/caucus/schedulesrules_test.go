@@ -117,7 +117,7 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 	}
 	f.counts["receipts, each counted once"] += counts
 	text, err := os.ReadFile(filepath.Join(f.folder(d), "coordinator.json"))
-	var shown protocol.Shown
+	var shown protocol.ShownHead
 	if err == nil {
 		err = json.Unmarshal(text, &shown)
 	}
@@ -142,7 +142,7 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 	defer j.Close()
 	chain, err := privacy.Walk(ctx, j, func(privacy.Line) error { return nil })
 	if err == nil {
-		_, err = chain.Recall(head)
+		_, err = chain.CheckHead(head)
 	}
 	if err != nil {
 		f.t.Errorf("%s witnesses against the coordinator: %v", party, err)
@@ -175,8 +175,8 @@ func (f *federated) sumOf(plan study.Plan, r study.Release) {
 	}
 }
 
-// gathering returns an empty Gathering for a plan, on the pool that an agent stores.
-func (f *federated) gathering(p study.Plan) (*study.Gathering, error) {
+// gathering returns an empty Accumulator for a plan, on the pool that an agent stores.
+func (f *federated) gathering(p study.Plan) (*study.Accumulator, error) {
 	var table *dataset.Table
 	kept, err := filepath.Glob(filepath.Join(f.dir, "state-*", "pools", "*"))
 	for _, path := range kept {
@@ -195,5 +195,5 @@ func (f *federated) gathering(p study.Plan) (*study.Gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	return study.Gather(task)
+	return study.NewAccumulator(task)
 }

@@ -29,18 +29,19 @@ func (servers) LedgerAt(dir string) (string, error) { return folder.LedgerAt(dir
 // stores no releases, and checks its head file by itself.
 func (servers) Memory(ctx context.Context, dir string) (evidence.Memory, protocol.Verifier, error) {
 	var m evidence.Memory
-	if helper.In(dir) {
+	if helper.IsFolder(dir) {
 		return m, nil, nil
 	}
 	e, err := folder.ReadEvidence(ctx, dir)
 	if err != nil {
 		return m, nil, err
 	}
-	m.Heads = append(m.Heads, evidence.Remembered{Head: e.Kept, Who: e.KeptAt},
-		evidence.Remembered{Head: privacy.Head{Sequence: e.Last}, Who: "the coordinator's store"})
+	m.Heads = append(m.Heads, evidence.RememberedHead{Head: e.Kept, Who: e.KeptAt},
+		evidence.RememberedHead{Head: privacy.Head{Sequence: e.Last},
+			Who: "the coordinator's store"})
 	for _, h := range e.Witnessed {
 		m.Heads = append(m.Heads,
-			evidence.Remembered{Head: h, Who: "a party or an operator showed it"})
+			evidence.RememberedHead{Head: h, Who: "a party or an operator showed it"})
 	}
 	m.Releases = append(m.Releases, evidence.ReleasedLines{Lines: e.Lines, Who: "a stored release"})
 	return m, e.Keys, nil
@@ -50,7 +51,7 @@ func (servers) Memory(ctx context.Context, dir string) (evidence.Memory, protoco
 // can be compared.
 func (servers) Compare(ctx context.Context, dir string, chain *privacy.Chain,
 	name string) ([]evidence.Finding, error) {
-	if helper.In(dir) {
+	if helper.IsFolder(dir) {
 		return nil, nil
 	}
 	r, err := input.ReadSigned(name)
@@ -83,14 +84,14 @@ type serverReconciled struct {
 	// Charged has all costs that were charged again.
 	Charged []privacy.Cost `json:"charged"`
 	// Releases are releases that a coordinator had lost and that were put into its store again.
-	Releases []folder.Returned `json:"releases,omitempty"`
-	Behind   bool              `json:"behind"`
+	Releases []folder.RestoredRelease `json:"releases,omitempty"`
+	Behind   bool                     `json:"behind"`
 }
 
 // Reconcile charges again what a coordinator's or a helper's ledger has forgotten.
 func (servers) Reconcile(ctx context.Context, c *console.Console, dir string, releases []string,
 	lost []privacy.Cost) error {
-	if helper.In(dir) {
+	if helper.IsFolder(dir) {
 		if len(releases) > 0 {
 			return siteverbs.ErrNotItsReleases
 		}
@@ -114,7 +115,7 @@ func (servers) Reconcile(ctx context.Context, c *console.Console, dir string, re
 		published, lines = append(published, r), append(lines, named...)
 	}
 	doc := serverReconciled{Ledger: dir}
-	if doc.Releases, err = folder.PutBack(ctx, dir, published, time.Now()); err != nil {
+	if doc.Releases, err = folder.RestoreReleases(ctx, dir, published, time.Now()); err != nil {
 		return err
 	}
 	if doc.Charged, err = folder.Reconcile(ctx, dir, lines, lost); err != nil {
@@ -124,8 +125,8 @@ func (servers) Reconcile(ctx context.Context, c *console.Console, dir string, re
 	return c.Print(doc, doc.writeText)
 }
 
-func (d serverReconciled) writeText(w io.Writer) {
-	for _, s := range d.Releases {
+func (sr serverReconciled) writeText(w io.Writer) {
+	for _, s := range sr.Releases {
 		if s.Why != "" {
 			fmt.Fprintf(w, "study %s (%s): its release is not put back: %s\n", s.Name, s.Study, s.Why)
 		} else {
@@ -133,7 +134,7 @@ func (d serverReconciled) writeText(w io.Writer) {
 				cmp.Or(string(s.Was), "not known"))
 		}
 	}
-	siteverbs.WriteCharged(w, d.Charged)
+	siteverbs.WriteCharged(w, sr.Charged)
 }
 
 // reconcileHelper lets a helper answer again after its folder was restored from a backup.

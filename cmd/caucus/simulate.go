@@ -166,7 +166,7 @@ func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 
 // virtual returns the number of parties, by default the kind's usual one; 0 if a column names the
 // parties.
-func (r *rehearsal) virtual(train *dataset.Held) int {
+func (r *rehearsal) virtual(train *dataset.EncodedTable) int {
 	if r.Parties == 0 && !train.HasParty() {
 		return usualParties[r.Kind]
 	}

@@ -53,7 +53,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	}
 	schema = schema.Without(column)
 	schema.Party = "" // the schema is the same as in the files that writeFiles writes
-	records, _, err := schema.Hold(table)
+	records, _, err := schema.EncodeLater(table)
 	if err != nil {
 		return found, err
 	}

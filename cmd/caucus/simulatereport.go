@@ -74,10 +74,11 @@ func measuredClassify(s simulate.ClassifySummary) *report.Measurement {
 	a := s.Accuracy
 	return &report.Measurement{
 		Conclusion: constantly(s.Release) + concluded(s.Repeats, a.ReleasedSD, byAccuracy, against{"one party alone", a.Released - a.LocalMean}, against{"naming the largest class", a.Released - a.MajorityClass}),
-		Chart: accuracyChart(study.Bar("released", a.Released, a.ReleasedSD), s.Repeats,
-			study.Bar("the same without noise", a.Unperturbed, 0), study.Bar("all records pooled",
+		Chart: accuracyChart(study.IntervalBar("released", a.Released, a.ReleasedSD), s.Repeats,
+			study.IntervalBar("the same without noise", a.Unperturbed,
+				0), study.IntervalBar("all records pooled",
 				a.Pooled, 0),
-			study.Bar("one party alone", a.LocalMean, 0), study.Bar("largest class",
+			study.IntervalBar("one party alone", a.LocalMean, 0), study.IntervalBar("largest class",
 				a.MajorityClass, 0)),
 	}
 }
@@ -89,9 +90,9 @@ func measuredLabels(s simulate.LabelsSummary) *report.Measurement {
 	}
 	return &report.Measurement{
 		Conclusion: said + concluded(s.Repeats, s.SD.Accuracy, byAccuracy, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
-		Chart: accuracyChart(study.Bar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
-			study.Bar("the same without noise", s.Unperturbed.Accuracy,
-				0), study.Bar("largest class", s.MajorityClass, 0)),
+		Chart: accuracyChart(study.IntervalBar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
+			study.IntervalBar("the same without noise", s.Unperturbed.Accuracy,
+				0), study.IntervalBar("largest class", s.MajorityClass, 0)),
 	}
 }
 
@@ -109,13 +110,13 @@ func spread(repeats int) string {
 }
 
 func measuredRatio(s simulate.RatioSummary) *report.Measurement {
-	released := study.Bar("released", s.L1.Released, s.L1.ReleasedSD)
+	released := study.IntervalBar("released", s.L1.Released, s.L1.ReleasedSD)
 	released.Main = true
 	return &report.Measurement{
 		Conclusion: concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, byError, against{"giving every set the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
 		Chart: &study.ReportChart{
 			Title: "error of the class shares of new sets (L1)", Note: fmt.Sprintf("less is better; ± is the standard deviation over %d sets", s.Targets*s.Repeats),
-			Bars: []study.ReportBar{released, study.Bar("the same without noise", s.L1.Unperturbed, 0), study.Bar("always the study's own shares", s.L1.TrainingRatio, 0)},
+			Bars: []study.ReportBar{released, study.IntervalBar("the same without noise", s.L1.Unperturbed, 0), study.IntervalBar("always the study's own shares", s.L1.TrainingRatio, 0)},
 		},
 	}
 }
@@ -135,23 +136,23 @@ func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 		said := fmt.Sprintf("The released interval %s; the released AUC is off by %.2g.", held, math.Abs(n.First.Value-n.Truth))
 		return &report.Measurement{Conclusion: said, Chart: &study.ReportChart{
 			Title: "AUC of the scores of class " + of.Class, Note: "the line is the 95 % interval of noise and sampling, of one draw",
-			Bars: []study.ReportBar{{Name: "released", Value: n.First.Value, Low: n.First.Low, High: n.First.High, Main: true}, study.Bar("the same records, without noise or bins", n.Truth, 0)},
+			Bars: []study.ReportBar{{Name: "released", Value: n.First.Value, Low: n.First.Low, High: n.First.High, Main: true}, study.IntervalBar("the same records, without noise or bins", n.Truth, 0)},
 		}}
 	}
 	return nil
 }
 
 func measuredReweigh(s simulate.ReweighSummary) *report.Measurement {
-	released := study.Bar("answer with the released weights", s.Estimate, s.RMSE)
+	released := study.IntervalBar("answer with the released weights", s.Estimate, s.RMSE)
 	released.Main = true
 	c := &study.ReportChart{
 		Title: "the query's mean over the private records", Note: fmt.Sprintf("± is the root mean square error over %d draws", s.Repeats),
-		Bars: []study.ReportBar{study.Bar("truth", s.Truth, 0), released},
+		Bars: []study.ReportBar{study.IntervalBar("truth", s.Truth, 0), released},
 	}
 	if !math.IsNaN(s.Unperturbed) {
-		c.Bars = append(c.Bars, study.Bar("the same without noise", s.Unperturbed, 0))
+		c.Bars = append(c.Bars, study.IntervalBar("the same without noise", s.Unperturbed, 0))
 	}
-	c.Bars = append(c.Bars, study.Bar("the raw pool", s.Unweighted, 0))
+	c.Bars = append(c.Bars, study.IntervalBar("the raw pool", s.Unweighted, 0))
 	sd := math.Sqrt(math.Max(s.RMSE*s.RMSE-s.Bias*s.Bias, 0))
 	return &report.Measurement{Conclusion: concluded(s.Repeats, sd, byError,
 		against{"the raw pool", s.UnweightedRMSE - s.RMSE}), Chart: c}

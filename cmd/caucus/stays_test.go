@@ -105,7 +105,7 @@ func TestWhatStays(t *testing.T) {
 		agents = append(agents, c)
 	}
 	n.enrol("hospital-c") // never runs, so the study on its roster stays open until it is cancelled
-	var made []planning.Proposed
+	var made []planning.PreparedPlan
 	score := regexp.MustCompile(`column: (\w+), kind: numeric`).FindSubmatch(schema)
 	if score == nil {
 		score = regexp.MustCompile(`column: (\w+)\n\s+kind: numeric`).FindSubmatch(schema)
@@ -169,7 +169,7 @@ func TestWhatStays(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `([^`]+)` \\|").FindAllSubmatch(page, -1) {
 		said = append(said, string(row[1])+" "+string(row[2]))
 	}
-	code, err := os.ReadFile("../../agent/site/dossier.go")
+	code, err := os.ReadFile("../../agent/site/studyfolder.go")
 	n.check(err)
 	for _, file := range regexp.MustCompile(`(?m)^\t[Ff]ile\w+ += "([^"]+)"`).FindAllSubmatch(code, -1) {
 		if !bytes.Contains(page, append([]byte("`studies/HASH/"), file[1]...)) {
@@ -200,7 +200,7 @@ func TestWhatStays(t *testing.T) {
 
 // clearUploads returns the exact numbers that sites sent, without their commitments: those of plans
 // with noise at the coordinator.
-func (n *network) clearUploads(made []planning.Proposed, agents []site.Config) (all [][]byte) {
+func (n *network) clearUploads(made []planning.PreparedPlan, agents []site.Config) (all [][]byte) {
 	n.t.Helper()
 	for _, p := range made {
 		for _, c := range agents {

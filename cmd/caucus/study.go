@@ -288,7 +288,7 @@ and the coordinator's key. caucus release uses this file and checks every claim.
 			if o.JSON {
 				return o.Print(r, nil)
 			}
-			p, err := results.Usable(r.Release)
+			p, err := results.CheckedPlan(r.Release)
 			if err != nil {
 				return err
 			}

@@ -46,9 +46,9 @@ type createdStudy struct {
 	Noise string `json:"noise_forecast,omitempty"`
 	// Map describes the map of the features. Kept is the share of each column that the map keeps,
 	// smallest first, and absent if the map keeps everything.
-	Map     string         `json:"map"`
-	Kept    []dataset.Kept `json:"kept,omitempty"`
-	Warning string         `json:"warning,omitempty"`
+	Map     string              `json:"map"`
+	Kept    []dataset.KeptShare `json:"kept,omitempty"`
+	Warning string              `json:"warning,omitempty"`
 	// Where is the condition on records, "" for all records.
 	Where string `json:"where,omitempty"`
 }
@@ -94,17 +94,17 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 	return cmd
 }
 
-func propose(c *console.Console, s terms.Study) (planning.Proposed, error) {
+func propose(c *console.Console, s terms.Study) (planning.PreparedPlan, error) {
 	schema, err := source.ReadSchema(s.Schema)
 	if err != nil {
-		return planning.Proposed{}, err
+		return planning.PreparedPlan{}, err
 	}
 	pool, err := new(input.Reading).Table(c, s.Pool, schema, schema.Format())
 	if err != nil {
-		return planning.Proposed{}, err
+		return planning.PreparedPlan{}, err
 	}
 	if err := readNamed(&s, schema, pool, false); err != nil {
-		return planning.Proposed{}, err
+		return planning.PreparedPlan{}, err
 	}
 	return planning.Propose(s.Proposal, schema, pool)
 }
@@ -178,7 +178,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		o.Note("note: pool: %s", r)
 	}
 	p := made.Plan
-	if words := p.Schema.FilledWords(dataset.Lacking(made.Remarks)); words != "" {
+	if words := p.Schema.FilledWords(dataset.MissingColumns(made.Remarks)); words != "" {
 		o.Note("note: pool: in place of its missing cells stand: %s", words)
 	}
 	var drawn *forecast.Forecast
@@ -197,7 +197,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	doc := createdStudy{
 		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
-		Map: p.Map.Words(), Kept: p.Map.Kept(p.Schema, made.Pool.Encoded),
+		Map: p.Map.Words(), Kept: p.Map.KeptShares(p.Schema, made.Pool.Encoded),
 		Forecast: drawn, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
 	}
 	if made.Warning != "" {

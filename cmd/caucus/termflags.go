@@ -30,9 +30,9 @@ type termFlag struct {
 	given             bool
 }
 
-func (f *termFlag) String() string     { return f.value }
-func (f *termFlag) Type() string       { return f.kind }
-func (f *termFlag) Set(v string) error { f.value, f.given = v, true; return nil }
+func (t *termFlag) String() string     { return t.value }
+func (t *termFlag) Type() string       { return t.kind }
+func (t *termFlag) Set(v string) error { t.value, t.given = v, true; return nil }
 
 // add declares a flag for each named term. A flag has the term's name, with dashes, and its help
 // text.

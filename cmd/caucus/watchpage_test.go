@@ -336,7 +336,8 @@ func TestPageCommands(t *testing.T) {
 		var out, log strings.Builder
 		code := Main(context.Background(), []string{"coordinator", "page", "--dir", dir}, &out,
 			&log)
-		if all := fmt.Sprint(out.String(), log.String()); !strings.Contains(all, says) || code == 0 {
+		if all := fmt.Sprint(out.String(), log.String()); !strings.Contains(all, says) ||
+			code == 0 {
 			t.Errorf("%q: %d %s", page, code, all)
 		}
 	}

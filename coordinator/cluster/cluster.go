@@ -51,7 +51,7 @@ type Config struct {
 	Name string
 	// Places say where it listens and whom it looks for. Port 0 takes a free one. Names of machines
 	// are resolved anew for each attempt, for ever.
-	Places
+	Endpoints
 	// Server and Client are the two sides of mutual TLS (TLS).
 	Server, Client *tls.Config
 	// Memory is a file for the members heard of, so that a replica that starts while the others are
@@ -95,8 +95,8 @@ func Open(c Config, own State) (*Cluster, error) {
 	return r, nil
 }
 
-// Ask returns the members that the replica at an address knows, itself included.
-func Ask(ctx context.Context, client *tls.Config, at string) ([]Member, error) {
+// QueryMembers returns the members that the replica at an address knows, itself included.
+func QueryMembers(ctx context.Context, client *tls.Config, at string) ([]Member, error) {
 	text, err := question(ctx, client, at, forMembers)
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func Ask(ctx context.Context, client *tls.Config, at string) ([]Member, error) {
 	return all, err
 }
 
-// AskKeys returns what Config.Keys of the replica at an address answers.
-func AskKeys(ctx context.Context, client *tls.Config, at string) ([]byte, error) {
+// QueryKeys returns what Config.Keys of the replica at an address answers.
+func QueryKeys(ctx context.Context, client *tls.Config, at string) ([]byte, error) {
 	return question(ctx, client, at, forKeys)
 }
 
@@ -174,9 +174,9 @@ func (c *Cluster) away() []string {
 	return slices.Sorted(maps.Keys(at))
 }
 
-// Say changes what this replica says of itself. The others hear it soon; Say does not wait for
+// Announce changes what this replica says of itself. The others hear it soon; Say does not wait for
 // that.
-func (c *Cluster) Say(change func(*State)) {
+func (c *Cluster) Announce(change func(*State)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.own

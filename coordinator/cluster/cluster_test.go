@@ -69,7 +69,7 @@ func (w wire) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (
 func (w *world) add(at string, n int) *Cluster {
 	i := len(w.replicas)
 	name := fmt.Sprint("r", i)
-	c := Config{Name: name, Places: Places{Join: []string{fmt.Sprint("127.0.0.1:", n+1)}},
+	c := Config{Name: name, Endpoints: Endpoints{Join: []string{fmt.Sprint("127.0.0.1:", n+1)}},
 		Log: slog.New(slog.DiscardHandler)}
 	own := State{Address: at, Database: "1/1/c"}
 	r, err := open(c, own, w.wires[i])
@@ -141,10 +141,10 @@ func (w *world) until(what string, is func() bool) time.Duration {
 }
 
 func (w *world) lead(i int, epoch int64) {
-	w.replicas[i].Say(func(s *State) { s.Leads, s.Epoch = true, epoch })
+	w.replicas[i].Announce(func(s *State) { s.Leads, s.Epoch = true, epoch })
 	w.until("all hear of the leader", func() bool {
 		for _, r := range w.replicas {
-			if e, led := r.View().Led(); e != epoch || !led {
+			if e, led := r.View().NewestEpoch(); e != epoch || !led {
 				return false
 			}
 		}
@@ -152,7 +152,7 @@ func (w *world) lead(i int, epoch int64) {
 	})
 }
 
-func (w *world) led(i int) bool { _, led := w.replicas[i].View().Led(); return led }
+func (w *world) led(i int) bool { _, led := w.replicas[i].View().NewestEpoch(); return led }
 
 // TestGoneAndBack: a leader that is cut off, both ways or one, is gone for the others and stays
 // known with its epoch; when the cut heals it is back, under its name. A replica that comes

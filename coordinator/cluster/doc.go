@@ -33,7 +33,7 @@
 // a leader that is cut off from the other replicas still serves agents and commits. When both miss
 // the leader, its agents most likely do too. So a session is ended if
 //
-//  1. no living replica says that it leads under the newest epoch heard of (View.Led), and
+//  1. no living replica says that it leads under the newest epoch heard of (View.NewestEpoch), and
 //  2. PostgreSQL has heard nothing for 2 s from the session that holds the lease under that epoch
 //     or a later one, which nobody heard of.
 //

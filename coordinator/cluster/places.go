@@ -9,8 +9,8 @@ import (
 	"caucus/protocol"
 )
 
-// Places says where replicas of a coordinator find each other.
-type Places struct {
+// Endpoints says where replicas of a coordinator find each other.
+type Endpoints struct {
 	// Listen is the host:port for other replicas. Empty means that this replica looks for none.
 	Listen string `yaml:"listen"`
 	// Advertise is the host:port that the others dial. Empty means Listen.
@@ -20,14 +20,14 @@ type Places struct {
 }
 
 // At is where the others dial this replica.
-func (p Places) At() string { return cmp.Or(p.Advertise, p.Listen) }
+func (p Endpoints) At() string { return cmp.Or(p.Advertise, p.Listen) }
 
 // longestAddress bounds State.Address, because all of State must fit into 512 bytes.
 const longestAddress = 100
 
 // Validate returns an error that names the wrong key and says what to do. address is what agents
 // dial to reach this replica.
-func (p Places) Validate(address string) error {
+func (p Endpoints) Validate(address string) error {
 	if p.Listen == "" {
 		if p.Advertise != "" || len(p.Join) > 0 {
 			return errors.New("listen: not given: it is the host:port for other replicas")

@@ -27,7 +27,7 @@ func must[T any](x T, err error) T {
 
 // side is what one replica has of a coordinator's authority.
 func config(a *protocol.Authority, name string, join ...string) Config {
-	c := Config{Name: name, Places: Places{Listen: "127.0.0.1:0", Join: join},
+	c := Config{Name: name, Endpoints: Endpoints{Listen: "127.0.0.1:0", Join: join},
 		Log: slog.New(slog.DiscardHandler), Keys: func() []byte {
 			return []byte("keys of " + name)
 		}}
@@ -52,8 +52,8 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func (r *Cluster) living() (names []string) {
-	for _, m := range r.View().Members {
+func (c *Cluster) living() (names []string) {
+	for _, m := range c.View().Members {
 		if m.Alive {
 			names = append(names, m.Name)
 		}
@@ -78,7 +78,7 @@ func TestPort(t *testing.T) {
 	soon(t, "both see both", func() bool {
 		return len(first.living()) == 2 && len(second.living()) == 2
 	})
-	second.Say(func(s *State) { s.Leads, s.Epoch = true, 3 })
+	second.Announce(func(s *State) { s.Leads, s.Epoch = true, 3 })
 	soon(t, "the first hears what the second says", func() bool {
 		l, _ := first.View().Leader()
 		return l.Name == "second" && l.Epoch == 3
@@ -86,12 +86,12 @@ func TestPort(t *testing.T) {
 
 	ctx := context.Background()
 	asks := config(authority, "asks").Client
-	all := must(Ask(ctx, asks, at))
+	all := must(QueryMembers(ctx, asks, at))
 	if len(all) != 2 || all[1].Address != "second.example.org:1" || !all[1].Leads ||
 		all[1].At != second.View().Own.At {
 		t.Errorf("members %+v", all)
 	}
-	if text := must(AskKeys(ctx, asks, at)); string(text) != "keys of first" {
+	if text := must(QueryKeys(ctx, asks, at)); string(text) != "keys of first" {
 		t.Errorf("keys %q", text)
 	}
 
@@ -129,7 +129,7 @@ func TestPort(t *testing.T) {
 	if text := must(question(ctx, pair(protocol.RoleReplica), at, forKeys)); len(text) == 0 {
 		t.Error("a replica gets no answer, so the test proves nothing")
 	}
-	if _, err := Ask(ctx, asks, afterAt); err == nil {
+	if _, err := QueryMembers(ctx, asks, afterAt); err == nil {
 		t.Error("a former authority's replica believes the one after it")
 	}
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", strings.Repeat("\x00", 4096)} {
@@ -171,7 +171,7 @@ func TestMemory(t *testing.T) {
 	c := config(authority, "second", at)
 	c.Memory = filepath.Join(t.TempDir(), "replicas.json")
 	second, _ := opened(t, c)
-	first.Say(func(s *State) { s.Leads, s.Epoch = true, 5 })
+	first.Announce(func(s *State) { s.Leads, s.Epoch = true, 5 })
 	soon(t, "the second writes what it heard", func() bool {
 		text, _ := os.ReadFile(c.Memory)
 		return strings.Contains(string(text), `"epoch":5`)
@@ -181,7 +181,7 @@ func TestMemory(t *testing.T) {
 	c.Name, c.Join = "third", nil
 	third, _ := opened(t, c)
 	v := third.View()
-	if epoch, led := v.Led(); epoch != 5 || led || len(third.living()) != 1 {
+	if epoch, led := v.NewestEpoch(); epoch != 5 || led || len(third.living()) != 1 {
 		t.Errorf("epoch %d, led %t, alive %q", epoch, led, third.living())
 	}
 	if got := v.Addresses(); got != "first.example.org:1,second.example.org:1,third.example.org:1" {
@@ -221,7 +221,7 @@ type from struct {
 	host string
 }
 
-func (c from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(c.host), Port: 1} }
+func (f from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(f.host), Port: 1} }
 
 // TestCrowded: a connection too many costs the machine that has the most of them its oldest one,
 // whoever comes first or last.

@@ -60,10 +60,10 @@ func (v View) first(is func(Member) bool) (Member, bool) {
 	return v.Members[i], true
 }
 
-// Led returns the newest epoch heard of, 0 for none, and whether a living replica may lead under it
-// or a later one: one says so, or nothing was heard of any leader and no replica is gone. Then a
-// replica may lead that does not gossip. Only replicas over the same database count.
-func (v View) Led() (int64, bool) {
+// NewestEpoch returns the newest epoch heard of, 0 for none, and whether a living replica may lead
+// under it or a later one: one says so, or nothing was heard of any leader and no replica is gone.
+// Then a replica may lead that does not gossip. Only replicas over the same database count.
+func (v View) NewestEpoch() (int64, bool) {
 	if leader, known := v.Leader(); known {
 		return v.Newest, leader.Epoch == v.Newest
 	}
@@ -101,8 +101,9 @@ func (v View) Older() (Member, bool) {
 	})
 }
 
-// Holders returns the other living replicas that hold keys of ballots, the one with the most first.
-func (v View) Holders() []Member {
+// KeyHolders returns the other living replicas that hold keys of ballots, the one with the most
+// first.
+func (v View) KeyHolders() []Member {
 	var all []Member
 	for _, m := range v.Members {
 		if m.Name != v.Own.Name && m.Alive && m.Keys > 0 && v.over(m) {

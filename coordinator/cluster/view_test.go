@@ -47,7 +47,7 @@ func TestLed(t *testing.T) {
 		"promoted apart":        {heard(3, stands("a"), over("1/2/c", leads("b", 3))), 3, false, ""},
 		"itself":                {heard(3, leads("a", 3), stands("b")), 3, true, "a"},
 	} {
-		epoch, led := c.view.Led()
+		epoch, led := c.view.NewestEpoch()
 		leader, known := c.view.Leader()
 		if epoch != c.epoch || led != c.led || leader.Name != c.leader ||
 			known != (c.leader != "") {
@@ -119,7 +119,7 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("while its own system is unknown: %s", got)
 	}
 	var names []string
-	for _, m := range v.Holders() {
+	for _, m := range v.KeyHolders() {
 		names = append(names, m.Name)
 	}
 	if !slices.Equal(names, []string{"g", "d"}) {

@@ -516,7 +516,7 @@ func TestPutBack(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
 	now := time.Now()
-	if all := must(PutBack(ctx, c.Dir, nil, now)); all != nil {
+	if all := must(RestoreReleases(ctx, c.Dir, nil, now)); all != nil {
 		t.Errorf("of none, %v is put back", all)
 	}
 	ring := must(LoadKeyring(c))
@@ -543,13 +543,13 @@ features:
 			Signature: by.Sign(protocol.ReleaseDocument, document), Signer: by.Key()}
 	}
 	stranger := must(protocol.NewSigner())
-	if _, err := PutBack(ctx, c.Dir, []protocol.SignedRelease{signed("trial", ring.Signer),
+	if _, err := RestoreReleases(ctx, c.Dir, []protocol.SignedRelease{signed("trial", ring.Signer),
 		signed("other", stranger)}, now); err == nil {
 		t.Error("a stranger's release is put back")
 	}
 	first := signed("trial", ring.Signer)
 	for _, was := range []study.State{"", study.Released} {
-		all := must(PutBack(ctx, c.Dir, []protocol.SignedRelease{first}, now))
+		all := must(RestoreReleases(ctx, c.Dir, []protocol.SignedRelease{first}, now))
 		if len(all) != 1 || all[0].Name != "trial" || all[0].Was != was || all[0].Why != "" {
 			t.Errorf("put back %+v, it was %q", all, was)
 		}
@@ -559,7 +559,8 @@ features:
 		t.Errorf("the store knows entry %d", e.Last)
 	}
 	plan.Purpose = "another plan of the same name"
-	if all := must(PutBack(ctx, c.Dir, []protocol.SignedRelease{signed("trial", ring.Signer)},
+	if all := must(RestoreReleases(ctx, c.Dir,
+		[]protocol.SignedRelease{signed("trial", ring.Signer)},
 		now)); len(all) != 1 ||
 		!strings.Contains(all[0].Why, "another study has its name") {
 		t.Errorf("a second study of one name: %+v", all)

@@ -37,7 +37,7 @@ type Config struct {
 	Address string `yaml:"address"`
 	// Replicas is how this replica finds the others that share Store. Address is this replica's
 	// own, and agents learn those of all. Without it there are no others.
-	Replicas cluster.Places `yaml:"replicas"`
+	Replicas cluster.Endpoints `yaml:"replicas"`
 	// MinimumParties is the least number of contributors that a plan may have as its minimum.
 	MinimumParties int `yaml:"minimum_parties"`
 	// InvitationValid is how long an invitation lasts, unless the command that makes it says
@@ -243,7 +243,7 @@ func (c Config) Validate() error {
 	if c.Dir == "" {
 		return errors.New("dir: name the coordinator's folder")
 	}
-	outside := func(file string) error { return folder.Outside(c.Dir, file, "coordinator") }
+	outside := func(file string) error { return folder.RefuseInside(c.Dir, file, "coordinator") }
 	for _, at := range []struct {
 		field, value string
 		check        func(string) error
@@ -316,7 +316,7 @@ func (h Helper) validate(c Config) error {
 	case h.Head == "":
 		return errors.New("head: not given: caucus helper keys makes it")
 	}
-	if err := folder.Outside(c.Dir, h.Head, "coordinator"); err != nil {
+	if err := folder.RefuseInside(c.Dir, h.Head, "coordinator"); err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
 	return nil

@@ -17,8 +17,8 @@
 //     checked.
 //   - NewOperator grants nothing new, because whoever holds the folder holds its authority.
 //   - No restore changes the head file. So the head file proves that a folder was restored from an
-//     older backup. Reconcile then charges the releases that the ledger lost, and PutBack stores
-//     releases that the store lost.
+//     older backup. Reconcile then charges the releases that the ledger lost, and RestoreReleases
+//     stores releases that the store lost.
 //   - No noise is drawn here, and nothing is released.
 //
 // # In which order to read it

@@ -28,7 +28,7 @@ type Evidence struct {
 	Lines []privacy.Line
 	Last  int64
 	// Witnessed are the heads that the ledger lacked when callers showed documents with them
-	// (records.Testimony).
+	// (records.HeadProof).
 	Witnessed []privacy.Head
 }
 
@@ -178,7 +178,7 @@ func lostLines(chain *privacy.Chain, known []privacy.Line,
 	heads []privacy.Head) (lines []privacy.Line, unknown []privacy.Head) {
 	seen := map[privacy.Digest]bool{}
 	for _, l := range known {
-		if _, err := chain.Recall(l.Head()); err != nil && !seen[l.Hash] {
+		if _, err := chain.CheckHead(l.Head()); err != nil && !seen[l.Hash] {
 			lines = append(lines, l)
 		}
 		seen[l.Hash] = true
@@ -188,7 +188,7 @@ func lostLines(chain *privacy.Chain, known []privacy.Line,
 		if h.Sequence < 1 || h.Sequence > chain.Head().Sequence || seen[h.Hash] {
 			return
 		}
-		if _, err := chain.Recall(h); err != nil {
+		if _, err := chain.CheckHead(h); err != nil {
 			seen[h.Hash] = true
 			unknown = append(unknown, h)
 		}

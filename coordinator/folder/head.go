@@ -69,7 +69,7 @@ func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64
 
 func (h *Head) keep(head privacy.Head) error {
 	if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, head)); err != nil {
-		return fmt.Errorf("head: %w", records.Trouble("the head file cannot be written: make its folder, and room in it, or name another file under head in "+ConfigFile, err))
+		return fmt.Errorf("head: %w", records.Transient("the head file cannot be written: make its folder, and room in it, or name another file under head in "+ConfigFile, err))
 	}
 	h.kept = head
 	return nil

@@ -53,7 +53,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 			return fail(fmt.Errorf("key: %q is none: caucus helper init printed it at the helper: %w", key, err))
 		}
 	}
-	head := folder.Beside(c.Dir, ".shares.head", "")
+	head := folder.DefaultPath(c.Dir, ".shares.head", "")
 	if c.Helper.Named() {
 		head = c.SharesHead()
 	}
@@ -81,7 +81,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	if address == "" {
 		return r, nil
 	}
-	if h.Head, err = folder.Named(dir, head); err != nil {
+	if h.Head, err = folder.ConfigPath(dir, head); err != nil {
 		return fail(err)
 	}
 	if coded {
@@ -203,7 +203,7 @@ func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 		return fail(err)
 	}
 	defer s.Close()
-	if !s.Behind() {
+	if !s.IsRestored() {
 		return false, nil
 	}
 	lost, _, err := s.LostEntries(ctx)

@@ -34,7 +34,7 @@ type InitOptions struct {
 
 // HeadFile is the head file's path with the default filled in: beside the folder, so that a
 // restored folder finds a newer head.
-func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
+func (i InitOptions) HeadFile() string { return folder.DefaultPath(i.Dir, ".head", i.Head) }
 
 // Init makes a coordinator's folder: authority, signing key, empty store and ledger, head file, the
 // first operator's profile. It writes the configuration last. A folder without a configuration is
@@ -112,7 +112,7 @@ func initHead(o InitOptions) (named string, err error) {
 	if err := protocol.WriteSecret(path, fmt.Appendln(nil, privacy.Head{})); err != nil {
 		return "", fmt.Errorf("head: give a file that can be written with --head: %w", err)
 	}
-	return folder.Named(o.Dir, path)
+	return folder.ConfigPath(o.Dir, path)
 }
 
 func initSecrets(c Config, o InitOptions) error {

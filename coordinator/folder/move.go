@@ -25,7 +25,7 @@ const moved = ".moved"
 // name an empty database, or the database that the configuration names already.
 func Move(ctx context.Context, dir, to string) (rows int, err error) {
 	fail := func(err error) (int, error) {
-		return 0, fmt.Errorf("move coordinator in %s to %s: %w", dir, database.Shown(to), err)
+		return 0, fmt.Errorf("move coordinator in %s to %s: %w", dir, database.Redacted(to), err)
 	}
 	// this may show a password in no form that is known
 	if err := database.CheckAddress(to); err != nil {
@@ -43,7 +43,7 @@ func Move(ctx context.Context, dir, to string) (rows int, err error) {
 			return fail(err)
 		}
 	default:
-		return fail(fmt.Errorf("%s names %s already", ConfigFile, database.Shown(c.Store)))
+		return fail(fmt.Errorf("%s names %s already", ConfigFile, database.Redacted(c.Store)))
 	}
 	for _, file := range []string{StoreFile, LedgerFile, SharesFile} {
 		if err := os.Rename(c.Path(file), c.Path(file)+moved); err != nil &&
@@ -79,7 +79,7 @@ func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if rows, err = database.Carry(ctx, to, files...); err != nil {
+	if rows, err = database.CopyToServer(ctx, to, files...); err != nil {
 		return 0, err
 	}
 	return rows, protocol.WriteSecret(path, text)

@@ -13,29 +13,29 @@ import (
 	"caucus/study"
 )
 
-// Returned is the outcome of PutBack for one release: where its study stood, and why it was not
-// stored, if it was not.
-type Returned struct {
+// RestoredRelease is the outcome of RestoreReleases for one release: where its study stood, and why
+// it was not stored, if it was not.
+type RestoredRelease struct {
 	Study study.Hash `json:"study"`
 	Name  string     `json:"name"`
-	// Was is the study's state before PutBack; "" if the store did not know the study.
+	// Was is the study's state before RestoreReleases; "" if the store did not know the study.
 	Was study.State `json:"was,omitempty"`
 	// Why says why the release was not stored; "" if the store has it now.
 	Why string `json:"why,omitempty"`
 }
 
-// PutBack stores releases that this stopped coordinator signed and that its store lost when it was
-// restored from a backup. It ends their studies as released. Otherwise the coordinator would take
-// such a study for open or failed, and release it again with other noise, or report it as failed.
-// Either all releases are stored or none. Call Reconcile after PutBack. If the process is killed in
-// between, the coordinator knows that its ledger is behind, and finds the missing charges in its
-// store.
-func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease,
-	now time.Time) (all []Returned, err error) {
+// RestoreReleases stores releases that this stopped coordinator signed and that its store lost when
+// it was restored from a backup. It ends their studies as released. Otherwise the coordinator would
+// take such a study for open or failed, and release it again with other noise, or report it as
+// failed. Either all releases are stored or none. Call Reconcile after RestoreReleases. If the
+// process is killed in between, the coordinator knows that its ledger is behind, and finds the
+// missing charges in its store.
+func RestoreReleases(ctx context.Context, dir string, published []protocol.SignedRelease,
+	now time.Time) (all []RestoredRelease, err error) {
 	if len(published) == 0 {
 		return nil, nil
 	}
-	fail := func(err error) ([]Returned, error) {
+	fail := func(err error) ([]RestoredRelease, error) {
 		return nil, fmt.Errorf("put releases back: %w", err)
 	}
 	c, ring, release, err := stopped(dir)
@@ -73,9 +73,9 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 }
 
 func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer,
-	now time.Time) (Returned, error) {
+	now time.Time) (RestoredRelease, error) {
 	h := r.Release.PlanHash
-	done := Returned{Study: h}
+	done := RestoredRelease{Study: h}
 	row, err := tx.Study(h)
 	switch {
 	case errors.Is(err, records.ErrNone): // the study was made after the backup

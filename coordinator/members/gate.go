@@ -59,9 +59,9 @@ func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *
 	return g
 }
 
-// Before puts the gate in front of a listener. It returns the listener to serve and the server's
+// Wrap puts the gate in front of a listener. It returns the listener to serve and the server's
 // options.
-func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption,
+func (g *Gate) Wrap(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption,
 	error) {
 	tls, err := protocol.ServerTLS(a, g.clock.Now, g.handshake)
 	if err != nil {

@@ -38,16 +38,16 @@ type moved struct {
 	ahead time.Duration
 }
 
-func (c *moved) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.ahead)
+func (m *moved) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Now().Add(m.ahead)
 }
 
-func (c *moved) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ahead += d
+func (m *moved) add(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ahead += d
 }
 
 // book is a log that tests read.
@@ -152,7 +152,7 @@ func newWorld(t *testing.T, change func(*folder.Config)) *world {
 	w.Registrar = members.NewRegistrar(c, w.store, ring, w.gate, func() string { return w.address })
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	w.address = listener.Addr().String()
-	counted, options, err := w.gate.Before(listener, ring.Authority)
+	counted, options, err := w.gate.Wrap(listener, ring.Authority)
 	must(0, err)
 	server := grpc.NewServer(options...)
 	services := w.gate.Services(server)
@@ -224,7 +224,8 @@ func TestRevokedInTheStore(t *testing.T) {
 	}
 }
 
-// TestTokenRevoked: a token that was stolen is ended, and with it whom it made, where that is asked.
+// TestTokenRevoked: a token that was stolen is ended, and with it whom it made, where that is
+// asked.
 func TestTokenRevoked(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, nil)
@@ -248,7 +249,8 @@ func TestTokenRevoked(t *testing.T) {
 	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("whom it made calls: %v", err)
 	}
-	if _, err := w.operator.RevokeToken(ctx, "nothing", false); !errors.Is(err, protocol.ErrNotFound) {
+	if _, err := w.operator.RevokeToken(ctx, "nothing", false); !errors.Is(err,
+		protocol.ErrNotFound) {
 		t.Errorf("a token that is none: %v", err)
 	}
 	if err := w.operator.Revoke(ctx, "operator"); !errors.Is(err, protocol.ErrInvalid) {
@@ -261,7 +263,8 @@ func TestCertify(t *testing.T) {
 	w := newWorld(t, nil)
 	request := must(must(protocol.NewEnrolment()).Request())
 	for _, name := range []string{"carried", "carried"} {
-		reply, err := w.Certify(t.Context(), &pb.CertifyRequest{Name: name, SigningRequest: request})
+		reply, err := w.Certify(t.Context(),
+			&pb.CertifyRequest{Name: name, SigningRequest: request})
 		if err != nil || len(reply.Certificate) == 0 || reply.Coordinator != w.address {
 			t.Errorf("%v, %v", reply, err)
 		}
@@ -385,7 +388,8 @@ func TestUploads(t *testing.T) {
 	first := make(chan error, 1)
 	go func() { first <- w.operator.UploadPool(ctx, [32]byte(digest), pool) }()
 	<-w.holding
-	if err := w.operator.UploadPool(ctx, [32]byte(digest), pool); !errors.Is(err, protocol.ErrBusy) {
+	if err := w.operator.UploadPool(ctx, [32]byte(digest), pool); !errors.Is(err,
+		protocol.ErrBusy) {
 		t.Errorf("a second upload beside one: %v", err)
 	}
 	close(w.hold)

@@ -20,15 +20,15 @@ type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 
-// Parsed receives a message into Into, and keeps a decoding error.
-type Parsed struct {
+// ReceivedMessage receives a message into Into, and keeps a decoding error.
+type ReceivedMessage struct {
 	Into any
 	err  error
 	size int
 }
 
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	p, ok := v.(*Parsed)
+	p, ok := v.(*ReceivedMessage)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
@@ -54,7 +54,7 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 	for i, m := range d.Methods {
 		service.Methods[i].Handler = func(server any, ctx context.Context, decode func(any) error,
 			interceptor grpc.UnaryServerInterceptor) (any, error) {
-			var p Parsed
+			var p ReceivedMessage
 			reply, err := m.Handler(server, ctx, func(into any) error {
 				p.Into = into
 				if err := decode(&p); err != nil {
@@ -80,40 +80,40 @@ type admittedStream struct {
 	gate       *Gate
 }
 
-func (s *admittedStream) Context() context.Context { return s.call.ctx }
+func (a *admittedStream) Context() context.Context { return a.call.ctx }
 
-func (s *admittedStream) RecvMsg(m any) error {
-	p := Parsed{Into: m}
-	if err := s.move(func() error { return s.ServerStream.RecvMsg(&p) }); err != nil {
+func (a *admittedStream) RecvMsg(m any) error {
+	p := ReceivedMessage{Into: m}
+	if err := a.move(func() error { return a.ServerStream.RecvMsg(&p) }); err != nil {
 		return err
 	}
-	s.gate.moved(s.call, p.size)
+	a.gate.moved(a.call, p.size)
 	return p.err
 }
 
 // SendMsg lets the other side take as long to receive a message as it may take to send one.
-func (s *admittedStream) SendMsg(m any) error {
-	s.call.message.Reset(s.gate.limits.Allowance(protocol.MaxMessage))
-	err := s.move(func() error { return s.ServerStream.SendMsg(m) })
+func (a *admittedStream) SendMsg(m any) error {
+	a.call.message.Reset(a.gate.limits.Allowance(protocol.MaxMessage))
+	err := a.move(func() error { return a.ServerStream.SendMsg(m) })
 	if err == nil {
-		s.gate.moved(s.call, proto.Size(m.(proto.Message)))
+		a.gate.moved(a.call, proto.Size(m.(proto.Message)))
 	}
 	return err
 }
 
 // move calls the function do, which sends or receives a message and cannot be interrupted. If the
 // call ends, move returns at once, and do goes on until the handler has returned.
-func (s *admittedStream) move(do func() error) error {
+func (a *admittedStream) move(do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
 	select {
 	case err := <-done:
 		if err == nil {
-			s.call.message.Stop()
-			s.connection.touch()
+			a.call.message.Stop()
+			a.connection.touch()
 		}
 		return err
-	case <-s.call.ctx.Done():
-		return context.Cause(s.call.ctx)
+	case <-a.call.ctx.Done():
+		return context.Cause(a.call.ctx)
 	}
 }

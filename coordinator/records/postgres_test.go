@@ -20,7 +20,7 @@ import (
 func onServer(t *testing.T, at string) *SQL {
 	path := filepath.Join(t.TempDir(), "store")
 	must(0, must(Create(path)).Close())
-	must(database.Carry(context.Background(), at, database.File{SQLite: File, Path: path}))
+	must(database.CopyToServer(context.Background(), at, database.File{SQLite: File, Path: path}))
 	return must(Open(at))
 }
 
@@ -40,7 +40,7 @@ func TestStoreRefusesPostgres(t *testing.T) {
 		t.Errorf("no store: %v", err)
 	}
 	s := onServer(t, at)
-	if _, err := database.Carry(context.Background(), at); err == nil {
+	if _, err := database.CopyToServer(context.Background(), at); err == nil {
 		t.Error("a second store was made")
 	}
 	must(s.DB.Write.Exec("UPDATE version SET number = 99"))

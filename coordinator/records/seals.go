@@ -80,15 +80,15 @@ func (k *Keys) change() {
 // key returns the key that encrypts a study's ballots and sum in PostgreSQL. It returns nil if the
 // store is a file, if the study's noise is not added at the coordinator, or if there is no key and
 // create is false.
-func (t *sqlTx) key(h study.Hash, create bool) (cipher.AEAD, error) {
-	if t.keys == nil {
+func (st *sqlTx) key(h study.Hash, create bool) (cipher.AEAD, error) {
+	if st.keys == nil {
 		return nil, nil
 	}
-	t.keys.mu.Lock()
-	defer t.keys.mu.Unlock()
-	key, known := t.keys.of[h]
+	st.keys.mu.Lock()
+	defer st.keys.mu.Unlock()
+	key, known := st.keys.of[h]
 	if !known {
-		switch row, err := t.Study(h); {
+		switch row, err := st.Study(h); {
 		case err != nil:
 			return nil, err
 		case !noisy(row.Plan):
@@ -99,9 +99,9 @@ func (t *sqlTx) key(h study.Hash, create bool) (cipher.AEAD, error) {
 		default:
 			key = make([]byte, 32)
 			rand.Read(key)
-			t.keys.change()
+			st.keys.change()
 		}
-		t.keys.of[h] = key
+		st.keys.of[h] = key
 	}
 	if len(key) == 0 {
 		return nil, nil
@@ -119,8 +119,8 @@ func noisy(plan []byte) bool {
 	return err != nil || p.Noise.InClear()
 }
 
-func (t *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
-	key, err := t.key(h, true)
+func (st *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
+	key, err := st.key(h, true)
 	if err != nil || key == nil {
 		return clear, err
 	}
@@ -129,8 +129,8 @@ func (t *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
 
 // opened decrypts what sealed encrypted. Bytes under another key are returned unchanged; their
 // digest then shows that they are no contribution.
-func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
-	key, err := t.key(h, false)
+func (st *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
+	key, err := st.key(h, false)
 	if err != nil || key == nil {
 		return stored, err
 	}
@@ -144,21 +144,21 @@ func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 // that this process cannot decrypt. All of a study is under one key, because AskAgain deletes
 // everything before the study gets another key. So it is enough to decrypt one thing, and damage to
 // another is found by its digest.
-func (t *sqlTx) unreadable() (rows []Study, err error) {
-	all, err := t.Studies()
+func (st *sqlTx) unreadable() (rows []Study, err error) {
+	all, err := st.Studies()
 	for _, row := range all {
 		if err != nil {
 			break
 		}
 		if protocol.Final(row.State) {
-			t.over = append(t.over, row.Hash) // its end may have come after its key
+			st.over = append(st.over, row.Hash) // its end may have come after its key
 			continue
 		}
-		if row, err = t.Study(row.Hash); err != nil || !noisy(row.Plan) {
+		if row, err = st.Study(row.Hash); err != nil || !noisy(row.Plan) {
 			continue
 		}
 		var whole bool
-		if whole, err = t.readable(row.Hash); !whole {
+		if whole, err = st.readable(row.Hash); !whole {
 			rows = append(rows, row)
 		}
 	}
@@ -166,13 +166,13 @@ func (t *sqlTx) unreadable() (rows []Study, err error) {
 }
 
 // readable reports whether nothing is stored of a study under a key that this process lacks.
-func (t *sqlTx) readable(h study.Hash) (bool, error) {
-	stored, err := database.All(t.ctx, t.tx, func(b *[]byte) []any { return []any{b} }, `SELECT private FROM seal_keys WHERE study = $1 UNION ALL SELECT sum FROM sums WHERE study = $1
+func (st *sqlTx) readable(h study.Hash) (bool, error) {
+	stored, err := database.All(st.ctx, st.tx, func(b *[]byte) []any { return []any{b} }, `SELECT private FROM seal_keys WHERE study = $1 UNION ALL SELECT sum FROM sums WHERE study = $1
 		UNION ALL SELECT body FROM (SELECT body FROM contributions WHERE study = $1 AND body IS NOT NULL LIMIT 3) AS few`, h[:])
 	if err != nil || len(stored) == 0 {
 		return true, err
 	}
-	key, err := t.key(h, false)
+	key, err := st.key(h, false)
 	if key == nil || err != nil {
 		return false, err
 	}

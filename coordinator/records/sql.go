@@ -39,7 +39,7 @@ func Create(path string) (*SQL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
-	return Over(path, db), nil
+	return FromDatabase(path, db), nil
 }
 
 // Open opens the store at a file's path or a database's address. It refuses a database that is
@@ -51,18 +51,18 @@ func Open(path string) (*SQL, error) {
 	}
 	db, err := File.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", database.Shown(path), Explain(err))
+		return nil, fmt.Errorf("open store %s: %w", database.Redacted(path), Explain(err))
 	}
-	s := Over(path, db)
-	if database.Server(path) {
+	s := FromDatabase(path, db)
+	if database.IsServer(path) {
 		s.Keys = NewKeys()
 	}
 	return s, nil
 }
 
-// Over uses a database that is open already. path names it in errors. Keys stays nil, so ballots
-// are stored in clear: right for files alone.
-func Over(path string, db *database.DB) *SQL { return &SQL{DB: db, path: path} }
+// FromDatabase uses a database that is open already. path names it in errors. Keys stays nil, so
+// ballots are stored in clear: right for files alone.
+func FromDatabase(path string, db *database.DB) *SQL { return &SQL{DB: db, path: path} }
 
 // Copy writes all rows to a new file, as of one moment. The store may be in use.
 func (s *SQL) Copy(ctx context.Context, path string) error {
@@ -75,7 +75,7 @@ func (s *SQL) Copy(ctx context.Context, path string) error {
 // Check reads every page and index.
 func (s *SQL) Check(ctx context.Context) error {
 	if err := s.DB.Verify(ctx); err != nil {
-		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", database.Shown(s.path), err)
+		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", database.Redacted(s.path), err)
 	}
 	return nil
 }
@@ -142,9 +142,9 @@ type trouble struct {
 	cause  error
 }
 
-// Trouble wraps an error as one that may pass: callers elsewhere see protocol.ErrUnavailable and
+// Transient wraps an error as one that may pass: callers elsewhere see protocol.ErrUnavailable and
 // try again, and cause's text stays in this machine's log. advice is for the operator.
-func Trouble(advice string, cause error) error { return &trouble{advice, cause} }
+func Transient(advice string, cause error) error { return &trouble{advice, cause} }
 
 func (t *trouble) Error() string   { return fmt.Sprintf("%s (%v)", t.advice, t.cause) }
 func (t *trouble) Unwrap() []error { return []error{protocol.ErrUnavailable, t.cause} }

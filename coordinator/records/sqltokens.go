@@ -8,62 +8,62 @@ import (
 	"caucus/protocol"
 )
 
-func (t *sqlTx) AddToken(k Token) error {
+func (st *sqlTx) AddToken(k Token) error {
 	tags, err := tagText(k.Tags)
 	if err != nil {
 		return err
 	}
-	return t.exec("INSERT INTO tokens (id, serial, prefix, labels, quota, created, expires, made_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+	return st.exec("INSERT INTO tokens (id, serial, prefix, labels, quota, created, expires, made_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
 		k.ID, k.Serial, k.Prefix, tags, k.Quota, k.Created.UnixMilli(), k.Expires.UnixMilli(), k.By)
 }
 
 const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires, made_by, revoked,
 	(SELECT count(*) FROM joined j WHERE j.token = tokens.id) FROM tokens `
 
-func (k *Token) columns() []any {
-	return []any{&k.ID, &k.Serial, &k.Prefix, tagged{&k.Tags}, &k.Quota, millis{&k.Created},
-		millis{&k.Expires}, &k.By, &k.Revoked, &k.Used}
+func (t *Token) columns() []any {
+	return []any{&t.ID, &t.Serial, &t.Prefix, tagged{&t.Tags}, &t.Quota, millis{&t.Created},
+		millis{&t.Expires}, &t.By, &t.Revoked, &t.Used}
 }
 
-func (t *sqlTx) Token(id string) (k Token, err error) {
-	return k, t.one(k.columns(), tokenColumns+"WHERE id = $1", id)
+func (st *sqlTx) Token(id string) (k Token, err error) {
+	return k, st.one(k.columns(), tokenColumns+"WHERE id = $1", id)
 }
 
-func (t *sqlTx) Tokens() ([]Token, error) {
-	return database.All(t.ctx, t.tx, (*Token).columns, tokenColumns+"ORDER BY created DESC, id")
+func (st *sqlTx) Tokens() ([]Token, error) {
+	return database.All(st.ctx, st.tx, (*Token).columns, tokenColumns+"ORDER BY created DESC, id")
 }
 
-func (t *sqlTx) RevokeToken(id string) error {
-	if err := t.exec("UPDATE tokens SET revoked = TRUE WHERE id = $1", id); err != nil {
+func (st *sqlTx) RevokeToken(id string) error {
+	if err := st.exec("UPDATE tokens SET revoked = TRUE WHERE id = $1", id); err != nil {
 		return err
 	}
-	return t.exec("UPDATE revision SET revocations = revocations + 1")
+	return st.exec("UPDATE revision SET revocations = revocations + 1")
 }
 
-func (t *sqlTx) Joined(id string, signingKey [32]byte) (name string, certificate []byte,
+func (st *sqlTx) Joined(id string, signingKey [32]byte) (name string, certificate []byte,
 	err error) {
-	err = t.one([]any{&name, &certificate}, "SELECT name, certificate FROM joined WHERE token = $1 AND signing_key = $2", id, signingKey[:])
+	err = st.one([]any{&name, &certificate}, "SELECT name, certificate FROM joined WHERE token = $1 AND signing_key = $2", id, signingKey[:])
 	return name, certificate, err
 }
 
-func (t *sqlTx) Join(id string, signingKey [32]byte, name string, certificate []byte) error {
-	return t.exec("INSERT INTO joined (token, signing_key, name, certificate) VALUES ($1, $2, $3, $4)", id, signingKey[:], name, certificate)
+func (st *sqlTx) Join(id string, signingKey [32]byte, name string, certificate []byte) error {
+	return st.exec("INSERT INTO joined (token, signing_key, name, certificate) VALUES ($1, $2, $3, $4)", id, signingKey[:], name, certificate)
 }
 
-func (t *sqlTx) Came(name string) (id string, err error) {
-	return id, t.one([]any{&id}, "SELECT token FROM joined WHERE name = $1 AND NOT replaced", name)
+func (st *sqlTx) Came(name string) (id string, err error) {
+	return id, st.one([]any{&id}, "SELECT token FROM joined WHERE name = $1 AND NOT replaced", name)
 }
 
-func (t *sqlTx) Replace(name string) error {
-	return t.exec("UPDATE joined SET replaced = TRUE WHERE name = $1", name)
+func (st *sqlTx) Replace(name string) error {
+	return st.exec("UPDATE joined SET replaced = TRUE WHERE name = $1", name)
 }
 
-func (t *sqlTx) SetTags(name string, l protocol.Tags) error {
+func (st *sqlTx) SetTags(name string, l protocol.Tags) error {
 	tags, err := tagText(l)
 	if err != nil {
 		return err
 	}
-	return t.exec("UPDATE members SET labels = $1 WHERE name = $2", tags, name)
+	return st.exec("UPDATE members SET labels = $1 WHERE name = $2", tags, name)
 }
 
 func tagText(l protocol.Tags) (string, error) {

@@ -25,13 +25,13 @@ type sqlTx struct {
 	over []study.Hash // studies that end with this transaction
 }
 
-func (t *sqlTx) run(query string, args ...any) (sql.Result, error) {
-	return t.tx.ExecContext(t.ctx, query, args...)
+func (st *sqlTx) run(query string, args ...any) (sql.Result, error) {
+	return st.tx.ExecContext(st.ctx, query, args...)
 }
 
 // exec runs a statement that must change at least one row.
-func (t *sqlTx) exec(query string, args ...any) error {
-	r, err := t.run(query, args...)
+func (st *sqlTx) exec(query string, args ...any) error {
+	r, err := st.run(query, args...)
 	if err != nil {
 		return err
 	}
@@ -41,16 +41,16 @@ func (t *sqlTx) exec(query string, args ...any) error {
 	return nil
 }
 
-func (t *sqlTx) one(to []any, query string, args ...any) error {
-	err := t.tx.QueryRowContext(t.ctx, query, args...).Scan(to...)
+func (st *sqlTx) one(to []any, query string, args ...any) error {
+	err := st.tx.QueryRowContext(st.ctx, query, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNone
 	}
 	return err
 }
 
-func (t *sqlTx) each(read func(scan func(...any) error) error, query string, args ...any) error {
-	rows, err := t.tx.QueryContext(t.ctx, query, args...)
+func (st *sqlTx) each(read func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := st.tx.QueryContext(st.ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -63,15 +63,15 @@ func (t *sqlTx) each(read func(scan func(...any) error) error, query string, arg
 	return rows.Err()
 }
 
-func (t *sqlTx) Try(fn func() error) (undone, err error) {
-	if _, err := t.run("SAVEPOINT attempt"); err != nil {
+func (st *sqlTx) Try(fn func() error) (undone, err error) {
+	if _, err := st.run("SAVEPOINT attempt"); err != nil {
 		return nil, err
 	}
 	if undone = fn(); undone != nil {
-		_, err = t.run("ROLLBACK TO attempt")
+		_, err = st.run("ROLLBACK TO attempt")
 	}
 	if err == nil {
-		_, err = t.run("RELEASE attempt")
+		_, err = st.run("RELEASE attempt")
 	}
 	return undone, err
 }
@@ -88,16 +88,16 @@ func (m millis) Scan(v any) error {
 	return nil
 }
 
-func (t *sqlTx) Certificate(serial string) (Certificate, error) {
+func (st *sqlTx) Certificate(serial string) (Certificate, error) {
 	c := Certificate{Serial: serial}
-	return c, t.one([]any{&c.Name, &c.Role, millis{&c.Expires}, &c.Revoked},
+	return c, st.one([]any{&c.Name, &c.Role, millis{&c.Expires}, &c.Revoked},
 		"SELECT c.name, m.role, c.expires, c.revoked FROM certificates c JOIN members m ON m.name = c.name WHERE c.serial = $1", serial)
 }
 
-func (t *sqlTx) Invitation(serial string) (Invitation, error) {
+func (st *sqlTx) Invitation(serial string) (Invitation, error) {
 	v := Invitation{Serial: serial}
 	var key []byte
-	err := t.one([]any{&v.Name, &v.Role, millis{&v.Expires}, &v.Revoked, &key, &v.Certificate},
+	err := st.one([]any{&v.Name, &v.Role, millis{&v.Expires}, &v.Revoked, &key, &v.Certificate},
 		"SELECT v.name, m.role, v.expires, v.revoked, v.signing_key, v.certificate FROM invitations v JOIN members m ON m.name = v.name WHERE v.serial = $1", serial)
 	if err == nil && v.Certificate != nil {
 		err = database.Hash(&v.SigningKey).Scan(key)
@@ -105,18 +105,18 @@ func (t *sqlTx) Invitation(serial string) (Invitation, error) {
 	return v, err
 }
 
-func (t *sqlTx) Member(name string) (role protocol.Role, err error) {
-	return role, t.one([]any{&role}, "SELECT role FROM members WHERE name = $1", name)
+func (st *sqlTx) Member(name string) (role protocol.Role, err error) {
+	return role, st.one([]any{&role}, "SELECT role FROM members WHERE name = $1", name)
 }
 
-func (t *sqlTx) Namesake(name string) (had string, err error) {
-	return had, t.one([]any{&had}, "SELECT name FROM members WHERE lower(name) = lower($1) ORDER BY name = $1 DESC", name)
+func (st *sqlTx) Namesake(name string) (had string, err error) {
+	return had, st.one([]any{&had}, "SELECT name FROM members WHERE lower(name) = lower($1) ORDER BY name = $1 DESC", name)
 }
 
-func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
+func (st *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 	type dates struct{ certificate, invitation, any int64 }
 	latest := map[string]dates{}
-	err := t.each(func(scan func(...any) error) error {
+	err := st.each(func(scan func(...any) error) error {
 		var name string
 		var kind, expires int64
 		var revoked bool
@@ -138,7 +138,7 @@ func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 		return nil, err
 	}
 	var all []protocol.Member
-	err = t.each(func(scan func(...any) error) error {
+	err = st.each(func(scan func(...any) error) error {
 		var m protocol.Member
 		if err := scan(&m.Name, &m.Role, tagged{&m.Tags}, &m.Token); err != nil {
 			return err
@@ -160,53 +160,53 @@ func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 	return all, err
 }
 
-func (t *sqlTx) AddMember(name string, role protocol.Role) error {
-	return t.exec("INSERT INTO members (name, role) VALUES ($1, $2)", name, role)
+func (st *sqlTx) AddMember(name string, role protocol.Role) error {
+	return st.exec("INSERT INTO members (name, role) VALUES ($1, $2)", name, role)
 }
 
-func (t *sqlTx) AddInvitation(v Invitation) error {
-	return t.exec("INSERT INTO invitations (serial, name, expires) VALUES ($1, $2, $3)", v.Serial, v.Name, v.Expires.UnixMilli())
+func (st *sqlTx) AddInvitation(v Invitation) error {
+	return st.exec("INSERT INTO invitations (serial, name, expires) VALUES ($1, $2, $3)", v.Serial, v.Name, v.Expires.UnixMilli())
 }
 
-func (t *sqlTx) Redeem(serial string, signingKey [32]byte, certificate []byte) error {
-	return t.exec("UPDATE invitations SET signing_key = $1, certificate = $2 WHERE serial = $3 AND certificate IS NULL", signingKey[:], certificate, serial)
+func (st *sqlTx) Redeem(serial string, signingKey [32]byte, certificate []byte) error {
+	return st.exec("UPDATE invitations SET signing_key = $1, certificate = $2 WHERE serial = $3 AND certificate IS NULL", signingKey[:], certificate, serial)
 }
 
-func (t *sqlTx) AddCertificate(c Certificate) error {
-	return t.exec("INSERT INTO certificates (serial, name, expires) VALUES ($1, $2, $3)", c.Serial, c.Name, c.Expires.UnixMilli())
+func (st *sqlTx) AddCertificate(c Certificate) error {
+	return st.exec("INSERT INTO certificates (serial, name, expires) VALUES ($1, $2, $3)", c.Serial, c.Name, c.Expires.UnixMilli())
 }
 
-func (t *sqlTx) Outlasting(name string, at time.Time) (n int, err error) {
-	err = t.one([]any{&n}, "SELECT count(*) FROM certificates WHERE name = $1 AND expires > $2 AND NOT revoked", name, at.UnixMilli())
+func (st *sqlTx) Outlasting(name string, at time.Time) (n int, err error) {
+	err = st.one([]any{&n}, "SELECT count(*) FROM certificates WHERE name = $1 AND expires > $2 AND NOT revoked", name, at.UnixMilli())
 	return n, err
 }
 
-func (t *sqlTx) Revoke(name string) error {
-	if _, err := t.Member(name); err != nil {
+func (st *sqlTx) Revoke(name string) error {
+	if _, err := st.Member(name); err != nil {
 		return err
 	}
 	for _, table := range []string{"certificates", "invitations"} {
-		if _, err := t.run("UPDATE "+table+" SET revoked = TRUE WHERE name = $1",
+		if _, err := st.run("UPDATE "+table+" SET revoked = TRUE WHERE name = $1",
 			name); err != nil {
 			return err
 		}
 	}
-	return t.exec("UPDATE revision SET revocations = revocations + 1")
+	return st.exec("UPDATE revision SET revocations = revocations + 1")
 }
 
-func (t *sqlTx) Revision() (n int64, err error) {
-	return n, t.one([]any{&n}, "SELECT revocations FROM revision")
+func (st *sqlTx) Revision() (n int64, err error) {
+	return n, st.one([]any{&n}, "SELECT revocations FROM revision")
 }
 
-func (t *sqlTx) PoolSize(d auxdata.Digest) (size uint64, err error) {
-	return size, t.one([]any{&size}, "SELECT size FROM pools WHERE digest = $1", d[:])
+func (st *sqlTx) PoolSize(d auxdata.Digest) (size uint64, err error) {
+	return size, st.one([]any{&size}, "SELECT size FROM pools WHERE digest = $1", d[:])
 }
 
-func (t *sqlTx) Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error) {
+func (st *sqlTx) Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error) {
 	var out []byte
 	// A pool's parts start at multiples of ChunkSize, so the first part to read is known.
 	first := offset - offset%protocol.ChunkSize
-	err := t.each(func(scan func(...any) error) error {
+	err := st.each(func(scan func(...any) error) error {
 		var start uint64
 		var data []byte
 		if err := scan(&start, &data); err != nil {
@@ -220,60 +220,60 @@ func (t *sqlTx) Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error) {
 	return out[:min(n, len(out))], err
 }
 
-func (t *sqlTx) AddPool(d auxdata.Digest, data []byte) error {
-	if err := t.exec("INSERT INTO pools (digest, size) VALUES ($1, $2)", d[:], len(data)); err != nil {
+func (st *sqlTx) AddPool(d auxdata.Digest, data []byte) error {
+	if err := st.exec("INSERT INTO pools (digest, size) VALUES ($1, $2)", d[:], len(data)); err != nil {
 		return err
 	}
 	for start := 0; start < len(data); start += protocol.ChunkSize {
 		part := data[start:min(start+protocol.ChunkSize, len(data))]
-		if err := t.exec("INSERT INTO pool_parts (digest, start, data) VALUES ($1, $2, $3)", d[:], start, part); err != nil {
+		if err := st.exec("INSERT INTO pool_parts (digest, start, data) VALUES ($1, $2, $3)", d[:], start, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *sqlTx) Studies() ([]Study, error) {
-	return database.All(t.ctx, t.tx, func(s *Study) []any {
+func (st *sqlTx) Studies() ([]Study, error) {
+	return database.All(st.ctx, st.tx, func(s *Study) []any {
 		return []any{database.Hash(&s.Hash), &s.Name, millis{&s.Created}, &s.State, &s.Reason}
 	}, "SELECT hash, name, created, state, reason FROM studies ORDER BY created DESC, name")
 }
 
-func (t *sqlTx) Study(h study.Hash) (Study, error) {
+func (st *sqlTx) Study(h study.Hash) (Study, error) {
 	s := Study{Hash: h}
-	return s, t.one([]any{&s.Name, &s.Plan, &s.Signature, millis{&s.Created}, &s.State, &s.Reason},
+	return s, st.one([]any{&s.Name, &s.Plan, &s.Signature, millis{&s.Created}, &s.State, &s.Reason},
 		"SELECT name, plan, signature, created, state, reason FROM studies WHERE hash = $1", h[:])
 }
 
-func (t *sqlTx) AddStudy(s Study) error {
-	return t.exec("INSERT INTO studies (hash, name, plan, signature, created, state, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+func (st *sqlTx) AddStudy(s Study) error {
+	return st.exec("INSERT INTO studies (hash, name, plan, signature, created, state, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 		s.Hash[:], s.Name, s.Plan, s.Signature, s.Created.UnixMilli(), s.State, s.Reason)
 }
 
-func (t *sqlTx) AddForecast(h study.Hash, f study.Signed) error {
-	return t.exec("INSERT INTO forecasts (study, document, signature) VALUES ($1, $2, $3)", h[:], f.Document, f.Signature)
+func (st *sqlTx) AddForecast(h study.Hash, f study.Signed) error {
+	return st.exec("INSERT INTO forecasts (study, document, signature) VALUES ($1, $2, $3)", h[:], f.Document, f.Signature)
 }
 
-func (t *sqlTx) Forecast(h study.Hash) (f study.Signed, err error) {
-	return f, t.one([]any{&f.Document, &f.Signature}, "SELECT document, signature FROM forecasts WHERE study = $1", h[:])
+func (st *sqlTx) Forecast(h study.Hash) (f study.Signed, err error) {
+	return f, st.one([]any{&f.Document, &f.Signature}, "SELECT document, signature FROM forecasts WHERE study = $1", h[:])
 }
 
-func (t *sqlTx) SetState(h study.Hash, from, s study.State, reason string) error {
-	if err := t.exec("UPDATE studies SET state = $1, reason = $2 WHERE hash = $3 AND state = $4", s, reason, h[:], from); err != nil {
+func (st *sqlTx) SetState(h study.Hash, from, s study.State, reason string) error {
+	if err := st.exec("UPDATE studies SET state = $1, reason = $2 WHERE hash = $3 AND state = $4", s, reason, h[:], from); err != nil {
 		return fmt.Errorf("study %s is not %s any more: %w", h, from, err)
 	}
 	if !protocol.Final(s) {
 		return nil
 	}
-	t.over = append(t.over, h)
-	if _, err := t.run("UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
+	st.over = append(st.over, h)
+	if _, err := st.run("UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
 		return err
 	}
-	if err := t.forgetDigests(h); err != nil {
+	if err := st.forgetDigests(h); err != nil {
 		return err
 	}
 	for _, table := range []string{"sums", "losses", "seal_keys"} {
-		if _, err := t.run("DELETE FROM "+table+" WHERE study = $1", h[:]); err != nil {
+		if _, err := st.run("DELETE FROM "+table+" WHERE study = $1", h[:]); err != nil {
 			return err
 		}
 	}
@@ -284,8 +284,8 @@ func (t *sqlTx) SetState(h study.Hash, from, s study.State, reason string) error
 // numbers: those of plans of earlier versions, whose bodies in clear begin with no commitment
 // (package bodies). Migration 13 did the same to studies that had ended before. A party that lost
 // its receipt collects the release without one.
-func (t *sqlTx) forgetDigests(h study.Hash) error {
-	row, err := t.Study(h)
+func (st *sqlTx) forgetDigests(h study.Hash) error {
+	row, err := st.Study(h)
 	if err != nil {
 		return err
 	}
@@ -293,33 +293,33 @@ func (t *sqlTx) forgetDigests(h study.Hash) error {
 	if err == nil && (!p.Noise.InClear() || p.Form >= study.FormCommitted) {
 		return nil
 	}
-	_, err = t.run("UPDATE contributions SET digest = $1, receipt = $2, signature = $2 WHERE study = $3", make([]byte, len(study.BodyDigest{})), []byte{}, h[:])
+	_, err = st.run("UPDATE contributions SET digest = $1, receipt = $2, signature = $2 WHERE study = $3", make([]byte, len(study.BodyDigest{})), []byte{}, h[:])
 	return err
 }
 
-func (t *sqlTx) AddAmendment(h study.Hash, a study.Signed, number int) error {
-	return t.exec("INSERT INTO amendments (study, number, document, signature) VALUES ($1, $2, $3, $4)", h[:], number, a.Document, a.Signature)
+func (st *sqlTx) AddAmendment(h study.Hash, a study.Signed, number int) error {
+	return st.exec("INSERT INTO amendments (study, number, document, signature) VALUES ($1, $2, $3, $4)", h[:], number, a.Document, a.Signature)
 }
 
-func (t *sqlTx) Amendments(h study.Hash) ([]study.Signed, error) {
-	return database.All(t.ctx, t.tx, func(a *study.Signed) []any { return []any{&a.Document, &a.Signature} }, "SELECT document, signature FROM amendments WHERE study = $1 ORDER BY number", h[:])
+func (st *sqlTx) Amendments(h study.Hash) ([]study.Signed, error) {
+	return database.All(st.ctx, st.tx, func(a *study.Signed) []any { return []any{&a.Document, &a.Signature} }, "SELECT document, signature FROM amendments WHERE study = $1 ORDER BY number", h[:])
 }
 
-func (t *sqlTx) AddRelease(h study.Hash, r Release) error {
-	return t.exec("INSERT INTO releases (study, document, signature, ledger_entry) VALUES ($1, $2, $3, $4)", h[:], r.Document, r.Signature, r.LedgerEntry)
+func (st *sqlTx) AddRelease(h study.Hash, r Release) error {
+	return st.exec("INSERT INTO releases (study, document, signature, ledger_entry) VALUES ($1, $2, $3, $4)", h[:], r.Document, r.Signature, r.LedgerEntry)
 }
 
-func (t *sqlTx) Release(h study.Hash) (r Release, err error) {
-	return r, t.one([]any{&r.Document, &r.Signature, &r.LedgerEntry}, "SELECT document, signature, ledger_entry FROM releases WHERE study = $1", h[:])
+func (st *sqlTx) Release(h study.Hash) (r Release, err error) {
+	return r, st.one([]any{&r.Document, &r.Signature, &r.LedgerEntry}, "SELECT document, signature, ledger_entry FROM releases WHERE study = $1", h[:])
 }
 
-func (t *sqlTx) LedgerEntry() (n int64, err error) {
-	return n, t.one([]any{&n}, "SELECT coalesce(max(ledger_entry), 0) FROM releases")
+func (st *sqlTx) LedgerEntry() (n int64, err error) {
+	return n, st.one([]any{&n}, "SELECT coalesce(max(ledger_entry), 0) FROM releases")
 }
 
-func (t *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, error) {
+func (st *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, error) {
 	all := map[study.PartyID]study.BodyDigest{}
-	err := t.each(func(scan func(...any) error) error {
+	err := st.each(func(scan func(...any) error) error {
 		var party study.PartyID
 		var d study.BodyDigest
 		err := scan(&party, database.Hash(&d))
@@ -329,45 +329,45 @@ func (t *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, erro
 	return all, err
 }
 
-func (t *sqlTx) Receipt(h study.Hash, p study.PartyID) (protocol.Receipt, error) {
+func (st *sqlTx) Receipt(h study.Hash, p study.PartyID) (protocol.Receipt, error) {
 	r := protocol.Receipt{Plan: h, Party: p}
-	return r, t.one([]any{database.Hash(&r.Body), &r.Document, &r.Signature}, "SELECT digest, receipt, signature FROM contributions WHERE study = $1 AND party = $2", h[:], p)
+	return r, st.one([]any{database.Hash(&r.Body), &r.Document, &r.Signature}, "SELECT digest, receipt, signature FROM contributions WHERE study = $1 AND party = $2", h[:], p)
 }
 
-func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
+func (st *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
 	if body == nil {
 		body = []byte{}
 	}
-	body, err := t.sealed(r.Plan, body)
+	body, err := st.sealed(r.Plan, body)
 	if err != nil {
 		return err
 	}
-	return t.exec("INSERT INTO contributions (study, party, digest, receipt, signature, body) VALUES ($1, $2, $3, $4, $5, $6)",
+	return st.exec("INSERT INTO contributions (study, party, digest, receipt, signature, body) VALUES ($1, $2, $3, $4, $5, $6)",
 		r.Plan[:], r.Party, r.Body[:], r.Document, r.Signature, body)
 }
 
-func (t *sqlTx) Decline(h study.Hash, p study.PartyID) (first bool, err error) {
-	err = t.exec("INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
+func (st *sqlTx) Decline(h study.Hash, p study.PartyID) (first bool, err error) {
+	err = st.exec("INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
 	if errors.Is(err, ErrNone) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func (t *sqlTx) Contributions(h study.Hash) (received, lost int, err error) {
-	err = t.one([]any{&received, &lost},
+func (st *sqlTx) Contributions(h study.Hash) (received, lost int, err error) {
+	err = st.one([]any{&received, &lost},
 		"SELECT (SELECT count(*) FROM contributions WHERE study = $1), (SELECT count(*) FROM losses WHERE study = $1)", h[:])
 	return received, lost, err
 }
 
-func (t *sqlTx) Declined(h study.Hash) ([]study.PartyID, error) {
-	return database.All(t.ctx, t.tx, func(p *study.PartyID) []any { return []any{p} }, "SELECT party FROM declines WHERE study = $1 ORDER BY party", h[:])
+func (st *sqlTx) Declined(h study.Hash) ([]study.PartyID, error) {
+	return database.All(st.ctx, st.tx, func(p *study.PartyID) []any { return []any{p} }, "SELECT party FROM declines WHERE study = $1 ORDER BY party", h[:])
 }
 
-func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error) {
+func (st *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error) {
 	var all []Contribution
 	size := 0
-	err := t.each(func(scan func(...any) error) error {
+	err := st.each(func(scan func(...any) error) error {
 		var c Contribution
 		err := scan(&c.Party, database.Hash(&c.Digest), &c.Body)
 		all = append(all, c)
@@ -381,7 +381,7 @@ func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contributi
 	}
 	for i := range all {
 		if err == nil {
-			all[i].Body, err = t.opened(h, all[i].Body)
+			all[i].Body, err = st.opened(h, all[i].Body)
 		}
 	}
 	return all, err
@@ -393,17 +393,17 @@ const batchBytes = 16 << 20
 
 var errEnough = errors.New("enough was read")
 
-func (t *sqlTx) Body(h study.Hash, p study.PartyID) (body []byte, err error) {
-	err = t.one([]any{&body}, "SELECT body FROM contributions WHERE study = $1 AND party = $2 AND body IS NOT NULL", h[:], p)
+func (st *sqlTx) Body(h study.Hash, p study.PartyID) (body []byte, err error) {
+	err = st.one([]any{&body}, "SELECT body FROM contributions WHERE study = $1 AND party = $2 AND body IS NOT NULL", h[:], p)
 	if err == nil {
-		body, err = t.opened(h, body)
+		body, err = st.opened(h, body)
 	}
 	return body, err
 }
 
-func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
+func (st *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
 	var digest []byte
-	err = t.one([]any{&contributions, &sum, &digest}, "SELECT contributions, sum, digest FROM sums WHERE study = $1", h[:])
+	err = st.one([]any{&contributions, &sum, &digest}, "SELECT contributions, sum, digest FROM sums WHERE study = $1", h[:])
 	if errors.Is(err, ErrNone) {
 		return nil, 0, nil
 	}
@@ -411,7 +411,7 @@ func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
 		err = ErrDamagedSum
 	}
 	if err == nil {
-		sum, err = t.opened(h, sum)
+		sum, err = st.opened(h, sum)
 	}
 	return sum, contributions, err
 }
@@ -421,62 +421,62 @@ func sumDigest(sum []byte, contributions int) []byte {
 	return d[:]
 }
 
-func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error {
-	sum, err := t.sealed(h, sum)
+func (st *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error {
+	sum, err := st.sealed(h, sum)
 	if err != nil {
 		return err
 	}
-	err = t.exec(`INSERT INTO sums (study, contributions, sum, digest) VALUES ($1, $2, $3, $4)
+	err = st.exec(`INSERT INTO sums (study, contributions, sum, digest) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (study) DO UPDATE SET contributions = excluded.contributions, sum = excluded.sum, digest = excluded.digest`, h[:], contributions, sum, sumDigest(sum, contributions))
 	if err != nil {
 		return err
 	}
 	for _, c := range folded {
-		if err := t.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], c.Party); err != nil {
+		if err := st.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], c.Party); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *sqlTx) AddWitnessed(w Testimony) error {
-	_, err := t.run(`INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
+func (st *sqlTx) AddWitnessed(w HeadProof) error {
+	_, err := st.run(`INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
 		w.Head.Hash[:], w.Head.Sequence, w.Shown.Kind, w.Shown.Document, w.Shown.Signature, w.By,
 		w.At.UnixMilli())
 	return err
 }
 
-func (t *sqlTx) Witnessed() ([]Testimony, error) {
-	return database.All(t.ctx, t.tx, func(w *Testimony) []any {
+func (st *sqlTx) Witnessed() ([]HeadProof, error) {
+	return database.All(st.ctx, st.tx, func(w *HeadProof) []any {
 		return []any{database.Hash(&w.Head.Hash), &w.Head.Sequence, &w.Shown.Kind,
 			&w.Shown.Document, &w.Shown.Signature, &w.By, millis{&w.At}}
 	}, "SELECT hash, sequence, kind, document, signature, shown_by, shown FROM witnessed ORDER BY sequence, hash")
 }
 
-func (t *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error {
+func (st *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error {
 	for _, p := range parties {
-		if err := t.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], p); err != nil {
+		if err := st.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], p); err != nil {
 			return err
 		}
-		if err := t.exec("INSERT INTO losses (study, party, noticed) VALUES ($1, $2, $3)", h[:], p, noticed.UnixMilli()); err != nil {
+		if err := st.exec("INSERT INTO losses (study, party, noticed) VALUES ($1, $2, $3)", h[:], p, noticed.UnixMilli()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *sqlTx) LoseSum(h study.Hash, noticed time.Time) error {
-	if _, err := t.run("DELETE FROM sums WHERE study = $1", h[:]); err != nil {
+func (st *sqlTx) LoseSum(h study.Hash, noticed time.Time) error {
+	if _, err := st.run("DELETE FROM sums WHERE study = $1", h[:]); err != nil {
 		return err
 	}
-	_, err := t.run("INSERT INTO losses (study, party, noticed) SELECT study, party, $1 FROM contributions WHERE study = $2 AND body IS NULL ON CONFLICT DO NOTHING", noticed.UnixMilli(), h[:])
+	_, err := st.run("INSERT INTO losses (study, party, noticed) SELECT study, party, $1 FROM contributions WHERE study = $2 AND body IS NULL ON CONFLICT DO NOTHING", noticed.UnixMilli(), h[:])
 	return err
 }
 
-func (t *sqlTx) Lost(h study.Hash) (map[study.PartyID]time.Time, error) {
+func (st *sqlTx) Lost(h study.Hash) (map[study.PartyID]time.Time, error) {
 	all := map[study.PartyID]time.Time{}
-	err := t.each(func(scan func(...any) error) error {
+	err := st.each(func(scan func(...any) error) error {
 		var p study.PartyID
 		var noticed time.Time
 		err := scan(&p, millis{&noticed})
@@ -486,33 +486,33 @@ func (t *sqlTx) Lost(h study.Hash) (map[study.PartyID]time.Time, error) {
 	return all, err
 }
 
-func (t *sqlTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
-	if err := t.exec("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
+func (st *sqlTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
+	if err := st.exec("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
 		return err
 	}
-	body, err := t.sealed(h, body)
+	body, err := st.sealed(h, body)
 	if err != nil {
 		return err
 	}
-	return t.exec("UPDATE contributions SET body = $1 WHERE study = $2 AND party = $3 AND body IS NULL", body, h[:], p)
+	return st.exec("UPDATE contributions SET body = $1 WHERE study = $2 AND party = $3 AND body IS NULL", body, h[:], p)
 }
 
-func (t *sqlTx) Drop(h study.Hash, parties []study.PartyID) error {
+func (st *sqlTx) Drop(h study.Hash, parties []study.PartyID) error {
 	for _, p := range parties {
-		if _, err := t.run("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
+		if _, err := st.run("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
 			return err
 		}
-		if err := t.exec("DELETE FROM contributions WHERE study = $1 AND party = $2", h[:], p); err != nil {
+		if err := st.exec("DELETE FROM contributions WHERE study = $1 AND party = $2", h[:], p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *sqlTx) Clock() (last time.Time, err error) {
-	return last, t.one([]any{millis{&last}}, "SELECT time FROM clock")
+func (st *sqlTx) Clock() (last time.Time, err error) {
+	return last, st.one([]any{millis{&last}}, "SELECT time FROM clock")
 }
 
-func (t *sqlTx) SetClock(now time.Time) error {
-	return t.exec("INSERT INTO clock (one, time) VALUES (TRUE, $1) ON CONFLICT (one) DO UPDATE SET time = excluded.time", now.UnixMilli())
+func (st *sqlTx) SetClock(now time.Time) error {
+	return st.exec("INSERT INTO clock (one, time) VALUES (TRUE, $1) ON CONFLICT (one) DO UPDATE SET time = excluded.time", now.UnixMilli())
 }

@@ -146,8 +146,8 @@ type Tx interface {
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 
 	// AddWitnessed stores a testimony, once.
-	AddWitnessed(Testimony) error
-	Witnessed() ([]Testimony, error)
+	AddWitnessed(HeadProof) error
+	Witnessed() ([]HeadProof, error)
 
 	// Clock is the last stored time, ErrNone if there is none.
 	Clock() (time.Time, error)
@@ -217,10 +217,10 @@ type Contribution struct {
 	Body   []byte
 }
 
-// Testimony is a document that the caller By showed. It names a ledger entry that the ledger lacks.
-type Testimony struct {
+// HeadProof is a document that the caller By showed. It names a ledger entry that the ledger lacks.
+type HeadProof struct {
 	Head  privacy.Head
-	Shown protocol.Shown
+	Shown protocol.ShownHead
 	By    string
 	At    time.Time
 }

@@ -14,7 +14,7 @@ import (
 
 // collector reads the coordinator's state from snapshots when Prometheus asks. It waits for no
 // fold.
-type collector struct{ server *Watched }
+type collector struct{ server *Sources }
 
 var (
 	membersMetric = prometheus.NewDesc("caucus_members", "Parties and operators.",
@@ -39,7 +39,7 @@ var (
 	unknownMetric = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
 )
 
-func (s collector) Describe(out chan<- *prometheus.Desc) {
+func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric,
 		awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric,
 		damagedMetric, freeMetric, helperMetric, expiryMetric, unknownMetric} {
@@ -47,7 +47,7 @@ func (s collector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-func (s collector) Collect(out chan<- prometheus.Metric) {
+func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
@@ -60,26 +60,26 @@ func (s collector) Collect(out chan<- prometheus.Metric) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), lookTime)
 	defer stop()
-	is := s.server.Health()
+	is := c.server.Health()
 	now := is.Now
 	flag(ledgerMetric, is.Behind)
 	flag(clockMetric, is.Doubt != nil)
 	flag(damagedMetric, is.Damaged)
-	if free, err := s.server.Config.Free(); err == nil {
+	if free, err := c.server.Config.Free(); err == nil {
 		gauge(freeMetric, float64(free))
 	}
 	if is.Helped {
 		flag(helperMetric, !is.Silent.IsZero())
 	}
 	gauge(uploadsMetric, float64(is.Uploads))
-	gauge(expiryMetric, s.server.AuthorityEnds.Sub(now).Seconds(), "authority")
+	gauge(expiryMetric, c.server.AuthorityEnds.Sub(now).Seconds(), "authority")
 
-	err := s.members(ctx, now, gauge)
+	err := c.members(ctx, now, gauge)
 	if err == nil {
-		err = s.studies(ctx, now, gauge)
+		err = c.studies(ctx, now, gauge)
 	}
 	if err == nil {
-		err = s.budget(ctx, gauge)
+		err = c.budget(ctx, gauge)
 	}
 	flag(unknownMetric, err != nil)
 }
@@ -88,9 +88,9 @@ const lookTime = 5 * time.Second
 
 type gauges func(d *prometheus.Desc, v float64, labels ...string)
 
-func (s collector) members(ctx context.Context, now time.Time, gauge gauges) error {
+func (c collector) members(ctx context.Context, now time.Time, gauge gauges) error {
 	var all []protocol.Member
-	err := s.server.Store.View(ctx, func(tx records.Tx) (err error) {
+	err := c.server.Store.View(ctx, func(tx records.Tx) (err error) {
 		all, err = tx.Members(now)
 		return err
 	})
@@ -120,14 +120,14 @@ func (s collector) members(ctx context.Context, now time.Time, gauge gauges) err
 	return nil
 }
 
-func (s collector) studies(ctx context.Context, now time.Time, gauge gauges) error {
+func (c collector) studies(ctx context.Context, now time.Time, gauge gauges) error {
 	count := map[study.State]float64{}
 	for _, state := range study.States() {
 		count[state] = 0
 	}
 	var next time.Time
 	awaited := 0
-	all, err := s.server.Studies(ctx)
+	all, err := c.server.Studies(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,13 +150,13 @@ func (s collector) studies(ctx context.Context, now time.Time, gauge gauges) err
 	return nil
 }
 
-func (s collector) budget(ctx context.Context, gauge gauges) error {
-	spent, err := s.server.Ledger.Totals(ctx)
+func (c collector) budget(ctx context.Context, gauge gauges) error {
+	spent, err := c.server.Ledger.Totals(ctx)
 	if err != nil {
 		return err
 	}
 	for _, u := range privacy.Units() {
-		if most, limited := s.server.Config.Budget[u]; limited {
+		if most, limited := c.server.Config.Budget[u]; limited {
 			gauge(spentMetric, spent[u].Epsilon(most.Delta), u.String())
 			gauge(limitMetric, most.Epsilon, u.String())
 		}

@@ -15,5 +15,5 @@
 //
 // The package reads the server through Coordinator, an interface of three methods. watched.go
 // listens; collector.go and metrics.go count; page.go, pagelook.go and ledgerlook.go make the page;
-// presence.go records each member's calls and waits.
+// calltracker.go records each member's calls and waits.
 package watch

@@ -33,7 +33,7 @@ var pageText embed.FS
 //     reader waits for a draw, and a load then shows the last reading. The cost of a load is
 //     bounded (places, lookTime, mostShown).
 type page struct {
-	server    *Watched
+	server    *Sources
 	guard     *webpage.Guard
 	templates *template.Template
 	plans     planCache
@@ -50,7 +50,7 @@ const (
 	mostShownNames   = 120
 )
 
-func newPage(s *Watched) (*page, error) {
+func newPage(s *Sources) (*page, error) {
 	text, err := pageText.ReadFile("page.html")
 	if err != nil {
 		return nil, err
@@ -87,7 +87,8 @@ func (p *page) load(make func(ctx context.Context, r *http.Request,
 		case p.places <- struct{}{}:
 			defer func() { <-p.places }()
 		default:
-			webpage.Say(w, http.StatusServiceUnavailable, "Too many pages are open at once",
+			webpage.WriteMessage(w, http.StatusServiceUnavailable,
+				"Too many pages are open at once",
 				"Load it again in a moment.")
 			return
 		}
@@ -97,10 +98,10 @@ func (p *page) load(make func(ctx context.Context, r *http.Request,
 		err := make(ctx, r, &text)
 		switch {
 		case errors.Is(err, errNotHere):
-			webpage.Say(w, http.StatusNotFound, "There is no such page", "It may be of another coordinator, or of an older link.")
+			webpage.WriteMessage(w, http.StatusNotFound, "There is no such page", "It may be of another coordinator, or of an older link.")
 		case err != nil:
 			p.server.Config.Log.Warn("a page could not be made", "error", err)
-			webpage.Say(w, http.StatusServiceUnavailable, "The page could not be made now", "The store could not be read in time; the log says why. Load it again.")
+			webpage.WriteMessage(w, http.StatusServiceUnavailable, "The page could not be made now", "The store could not be read in time; the log says why. Load it again.")
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = w.Write(text.Bytes()) // the reader may have gone

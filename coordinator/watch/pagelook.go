@@ -96,10 +96,10 @@ type planCache struct {
 const mostPlans = 256
 
 // of reads a plan through the cache, without its schema, map and terms.
-func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
-	c.mu.Lock()
-	p, ok := c.all[h]
-	c.mu.Unlock()
+func (pc *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
+	pc.mu.Lock()
+	p, ok := pc.all[h]
+	pc.mu.Unlock()
 	if ok {
 		return p, nil
 	}
@@ -115,12 +115,12 @@ func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 		Mechanism: p.Mechanism, Noise: p.Noise, Minimum: p.Minimum, Floor: p.Floor, Deadline: p.Deadline, Seal: p.Seal,
 	}
 	slices.Sort(p.Roster)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all == nil || len(c.all) >= mostPlans {
-		c.all = map[study.Hash]study.Plan{}
+	pc.mu.Lock()
+	defer pc.mu.Unlock()
+	if pc.all == nil || len(pc.all) >= mostPlans {
+		pc.all = map[study.Hash]study.Plan{}
 	}
-	c.all[h] = p
+	pc.all[h] = p
 	return p, nil
 }
 

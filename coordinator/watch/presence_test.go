@@ -12,7 +12,7 @@ import (
 // TestTwoPlaces: Presence notices one identity that calls from two processes in turn, but not one
 // process that is started again and again.
 func TestTwoPlaces(t *testing.T) {
-	p, now := NewPresence(slog.New(slog.DiscardHandler)), time.Now()
+	p, now := NewCallTracker(slog.New(slog.DiscardHandler)), time.Now()
 	call := func(name, run string) uint32 {
 		now = now.Add(time.Second)
 		p.Note(protocol.Caller{Name: name, Role: protocol.RoleParty},

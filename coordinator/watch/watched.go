@@ -50,14 +50,14 @@ type Health struct {
 	Silent   time.Time
 }
 
-// Watched is a coordinator with the parts that the page and the metrics read directly.
-type Watched struct {
+// Sources is a coordinator with the parts that the page and the metrics read directly.
+type Sources struct {
 	Coordinator
 	Config        *folder.Config
 	Store         records.Store
 	Journal       privacy.Journal // the coordinator's ledger
 	Ledger        *privacy.Ledger
-	Presence      *Presence
+	Presence      *CallTracker
 	Counts        *Counts
 	Address       string    // address that parties dial
 	Started       time.Time // when presence began to record callers
@@ -79,7 +79,7 @@ type Watcher struct {
 //	/readyz    200 if it can take contributions and release; else 503 with each cause on a line
 //
 // At Config.Page, for people with a link, the page, which names parties and studies (newPage).
-func Listen(s Watched) (w *Watcher, err error) {
+func Listen(s Sources) (w *Watcher, err error) {
 	w = &Watcher{servers: map[net.Listener]*http.Server{}}
 	defer func() {
 		if err != nil {
@@ -126,7 +126,7 @@ func (w *Watcher) listen(what, address string, mux *http.ServeMux, log *slog.Log
 	return l, nil
 }
 
-func (s *Watched) answerMachines(mux *http.ServeMux) error {
+func (s *Sources) answerMachines(mux *http.ServeMux) error {
 	for _, c := range []prometheus.Collector{collector{s}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := s.Counts.Registry.Register(c); err != nil {
@@ -187,7 +187,7 @@ func (w *Watcher) Close() (err error) {
 
 // ready returns nil if the coordinator can take contributions and release studies. Otherwise its
 // error has one cause on each line, without names of parties or studies.
-func (s *Watched) ready(ctx context.Context) error {
+func (s *Sources) ready(ctx context.Context) error {
 	health := s.Health()
 	causes := []error{health.Doubt, health.Rival}
 	if health.Damaged {

@@ -43,7 +43,7 @@ func must[T any](x T, err error) T {
 // watched is a coordinator that tests set: its folder is true, and what its daemon would say is
 // what a test says.
 type watched struct {
-	watch.Watched
+	watch.Sources
 	health    watch.Health
 	summaries []*pb.Summary
 	unlisted  error
@@ -74,11 +74,11 @@ func newWatched(t *testing.T, change func(*folder.Config)) *watched {
 	stores := must(folder.OpenStores(c))
 	now := time.Now()
 	w := &watched{http: &http.Client{Jar: must(cookiejar.New(nil)), Timeout: time.Minute}}
-	w.Watched = watch.Watched{Coordinator: w, Config: &c, Store: stores.Store,
+	w.Sources = watch.Sources{Coordinator: w, Config: &c, Store: stores.Store,
 		Journal: stores.Journal, Ledger: must(privacy.Open(stores.Journal, privacy.Config{})),
-		Presence: watch.NewPresence(c.Log), Counts: watch.NewCounts(), Address: "127.0.0.1:7443",
+		Presence: watch.NewCallTracker(c.Log), Counts: watch.NewCounts(), Address: "127.0.0.1:7443",
 		Started: now, AuthorityEnds: now.AddDate(1, 0, 0)}
-	w.watcher = must(watch.Listen(w.Watched))
+	w.watcher = must(watch.Listen(w.Sources))
 	served := make(chan error, 1)
 	go func() { served <- w.watcher.Serve() }()
 	t.Cleanup(func() {
@@ -178,7 +178,8 @@ func TestMetrics(t *testing.T) {
 			tx.AddCertificate(records.Certificate{Serial: "5", Name: "clinic",
 				Expires: time.Now().Add(time.Hour)}))
 	})
-	must(0, w.Ledger.Spend(t.Context(), "trial", privacy.PureCost(privacy.Party, 0, big.NewRat(1, 2))))
+	must(0, w.Ledger.Spend(t.Context(), "trial",
+		privacy.PureCost(privacy.Party, 0, big.NewRat(1, 2))))
 	deadline := time.Now().Add(90 * time.Minute).UnixMilli()
 	w.summaries = []*pb.Summary{
 		{Name: "trial", State: string(study.Open), Roster: 3, Contributed: 1,
@@ -306,7 +307,8 @@ func TestPage(t *testing.T) {
 	}
 	base := w.visit(t)
 	// A page waits a short time for the ledger's reader, who may need longer.
-	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+	for until :=
+		time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		if _, text := w.get(t, base, ""); strings.Contains(text, "500 charges") {
 			break
 		}
@@ -441,7 +443,8 @@ func TestListeners(t *testing.T) {
 		}
 		if metrics != nil {
 			for path, want := range map[string]int{"metrics": http.StatusOK,
-				"livez": http.StatusOK, "": http.StatusNotFound, "open?link=x": http.StatusNotFound} {
+				"livez": http.StatusOK, "": http.StatusNotFound,
+				"open?link=x": http.StatusNotFound} {
 				if code, _ := w.get(t, "http://"+metrics.String()+"/"+path, ""); code != want {
 					t.Errorf("/%s where machines read: %d, want %d", path, code, want)
 				}
@@ -453,7 +456,8 @@ func TestListeners(t *testing.T) {
 	w := newWatched(t, func(*folder.Config) {})
 	w.Config.Page, w.Config.Metrics = "127.0.0.1:0", taken.Addr().String()
 	w.Counts = watch.NewCounts()
-	if _, err := watch.Listen(w.Watched); err == nil || !strings.Contains(err.Error(), "listen for metrics") {
+	if _, err := watch.Listen(w.Sources); err == nil ||
+		!strings.Contains(err.Error(), "listen for metrics") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 }

@@ -37,7 +37,7 @@ var totals = []string{"sum", "mean", "total", "average", "median", "count", "rec
 type around struct {
 	dataset.Rows
 	text      interface{ Held() int } // the rows, if they are of text
-	w         Written
+	w         TextFormat
 	person    bool
 	ahead     []placed
 	err       error // of the reader, after the rows ahead

@@ -32,56 +32,58 @@ func TestAround(t *testing.T) {
 		{Problem: Footer, Count: 2, First: 42}}
 	for name, c := range map[string]struct {
 		text              string
-		w                 Written
+		w                 TextFormat
 		rows, studies     int
 		row               string // the person's in line 3, or the next; P3 is in line 4
 		remarks, ofStudys []dataset.Remark
 	}{
-		"broken text": {withRows("Q,called\nfamily twice,35,F,no\n"), Written{}, 41, 42,
+		"broken text": {withRows("Q,called\nfamily twice,35,F,no\n"), TextFormat{}, 41, 42,
 			"Q|called\nfamily twice|35|F|no", []dataset.Remark{{Problem: Joined, Count: 1, First: 3}},
 			[]dataset.Remark{{Problem: NotJoined, Count: 1, First: 3},
 				{Problem: dataset.ShortRow, Count: 2, First: 3}}},
-		"broken twice": {withRows("Q,called\nthe family\ntwice,35,F,no\n"), Written{}, 41, 43,
+		"broken twice": {withRows("Q,called\nthe family\ntwice,35,F,no\n"), TextFormat{}, 41, 43,
 			"Q|called\nthe family\ntwice|35|F|no",
 			[]dataset.Remark{{Problem: Joined, Count: 1, First: 3}},
 			[]dataset.Remark{{Problem: NotJoined, Count: 1, First: 3},
 				{Problem: dataset.ShortRow, Count: 3, First: 3}}},
-		"short rows": {withRows("Q1,none,34\nQ2,none,35\n"), Written{}, 42, 42, "Q1|none|34||",
+		"short rows": {withRows("Q1,none,34\nQ2,none,35\n"), TextFormat{}, 42, 42, "Q1|none|34||",
 			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}},
 			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}}},
-		"short rows of texts": {withRows("Q1,none\nQ2,none,35,M\n"), Written{}, 42, 42,
+		"short rows of texts": {withRows("Q1,none\nQ2,none,35,M\n"), TextFormat{}, 42, 42,
 			"Q1|none|||",
 			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}},
 			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}}},
-		"empty rows": {withRows(",,,,\n,,,,\n"), Written{}, 40, 42, "P2|none|31|M|no",
+		"empty rows": {withRows(",,,,\n,,,,\n"), TextFormat{}, 40, 42, "P2|none|31|M|no",
 			[]dataset.Remark{{Problem: EmptyRow, Count: 2, First: 3}},
 			[]dataset.Remark{{Problem: EmptyRecord, Count: 2, First: 3}}},
-		"sums": {withRows("") + "Sum,,45,,\nMean,,54.2,,\n", Written{}, 42, 42, "P3|none|32|M|no",
+		"sums": {withRows("") + "Sum,,45,,\nMean,,54.2,,\n", TextFormat{}, 42, 42,
+			"P3|none|32|M|no",
 			sums, sums},
-		"subtotal": {withRows("Ward 3 mean,none,35,F,no\n"), Written{}, 41, 41,
+		"subtotal": {withRows("Ward 3 mean,none,35,F,no\n"), TextFormat{}, 41, 41,
 			"Ward 3 mean|none|35|F|no",
 			[]dataset.Remark{{Problem: Totals, Count: 1, First: 3}},
 			[]dataset.Remark{{Problem: Totals, Count: 1, First: 3}}},
-		"number and range": {withRows("n = 300,none,35,F,no\n[IQR],none,35,F,no\n"), Written{}, 42,
+		"number and range": {withRows("n = 300,none,35,F,no\n[IQR],none,35,F,no\n"), TextFormat{},
+			42,
 			42,
 			"n = 300|none|35|F|no",
 			[]dataset.Remark{{Problem: Totals, Count: 2, First: 3}},
 			[]dataset.Remark{{Problem: Totals, Count: 2, First: 3}}},
-		"no patient of much": {withRows("Q,,,M,\n"), Written{}, 41, 41, "Q|||M|", nil, nil},
-		"last row": {withRows("") + "Legend\nage,years\n1,2\n", Written{LastRow: 41}, 40, 40,
+		"no patient of much": {withRows("Q,,,M,\n"), TextFormat{}, 41, 41, "Q|||M|", nil, nil},
+		"last row": {withRows("") + "Legend\nage,years\n1,2\n", TextFormat{LastRow: 41}, 40, 40,
 			"P3|none|32|M|no",
 			[]dataset.Remark{{Problem: BelowLast, Count: 3, First: 42}},
 			[]dataset.Remark{{Problem: BelowLast, Count: 3, First: 42}}},
-		"comment beside": {withRows(",Sum,35,,\n"), Written{Comment: "Sum"}, 40, 40,
+		"comment beside": {withRows(",Sum,35,,\n"), TextFormat{Comment: "Sum"}, 40, 40,
 			"P2|none|31|M|no", nil, nil},
-		"comment": {withRows("(1 row)\n"), Written{Comment: "("}, 40, 40,
+		"comment": {withRows("(1 row)\n"), TextFormat{Comment: "("}, 40, 40,
 			"P2|none|31|M|no", nil, nil},
-		"no comment": {withRows(""), Written{Comment: "Mean"}, 40, 40, "P3|none|32|M|no",
+		"no comment": {withRows(""), TextFormat{Comment: "Mean"}, 40, 40, "P3|none|32|M|no",
 			[]dataset.Remark{{Column: `comment "Mean"`, Problem: NoComment}},
 			[]dataset.Remark{{Column: `comment "Mean"`, Problem: NoComment}}},
 	} {
 		for _, of := range []struct {
-			open    func(io.ReaderAt, int64, Format, Written) (dataset.Rows, error)
+			open    func(io.ReaderAt, int64, Format, TextFormat) (dataset.Rows, error)
 			n       int
 			row     string
 			remarks []dataset.Remark
@@ -126,7 +128,7 @@ func TestHiddenSheet(t *testing.T) {
 	})
 	for sheet, want := range map[string]string{"": "Cohort", "old": "old", "Cohort": "Cohort"} {
 		in := bytes.NewReader(b)
-		rows, err := OpenForPerson(in, in.Size(), Format{Kind: Workbook}, Written{Sheet: sheet})
+		rows, err := OpenForPerson(in, in.Size(), Format{Kind: Workbook}, TextFormat{Sheet: sheet})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +141,7 @@ func TestHiddenSheet(t *testing.T) {
 			t.Errorf("sheet %q: %q, %v", sheet, got, lines.Remarks)
 		}
 	}
-	if w, notes, _ := drafted(t, b, Written{}); w.Sheet != "Cohort" || len(notes) != 1 {
+	if w, notes, _ := drafted(t, b, TextFormat{}); w.Sheet != "Cohort" || len(notes) != 1 {
 		t.Errorf("draft %+v, %q", w, notes)
 	}
 }

@@ -45,7 +45,7 @@ func arrowTypes(metadata []format.KeyValue) map[string]arrowType {
 }
 
 // pandas reads the moments among the columns that pandas names, for files without Arrow's schema.
-func (f *arrowReader) pandas(text string) {
+func (a *arrowReader) pandas(text string) {
 	var says struct {
 		Columns []struct {
 			Name     string `json:"field_name"`
@@ -58,7 +58,7 @@ func (f *arrowReader) pandas(text string) {
 	_ = json.Unmarshal([]byte(text), &says) // what is not pandas' says nothing
 	for _, c := range says.Columns {
 		if zone := c.Metadata.Timezone; strings.HasPrefix(c.Type, "datetime") {
-			f.types[c.Name] = arrowType{moment: true, zone: zone}
+			a.types[c.Name] = arrowType{moment: true, zone: zone}
 		}
 	}
 }
@@ -113,29 +113,29 @@ func (f flatbuffer) text(table, number int) string {
 }
 
 // fields reads a vector of Field tables (arrow/format/Schema.fbs), and those within structs.
-func (f *arrowReader) fields(table, number int, within string) {
-	vector := f.table(table, number)
+func (a *arrowReader) fields(table, number int, within string) {
+	vector := a.table(table, number)
 	if vector == 0 {
 		return
 	}
-	for i := range int(binary.LittleEndian.Uint32(f.flatbuffer[vector:])) {
-		if f.left--; f.left < 0 {
+	for i := range int(binary.LittleEndian.Uint32(a.flatbuffer[vector:])) {
+		if a.left--; a.left < 0 {
 			return
 		}
-		field := f.at(vector + 4 + 4*i)
-		name, of := within+f.text(field, 0), f.table(field, 3)
+		field := a.at(vector + 4 + 4*i)
+		name, of := within+a.text(field, 0), a.table(field, 3)
 		const timestamp, aStruct, duration = 10, 13, 18
-		switch f.byteOf(field, 2) {
+		switch a.byteOf(field, 2) {
 		case timestamp:
-			f.types[name] = arrowType{moment: true, zone: f.text(of, 1)}
+			a.types[name] = arrowType{moment: true, zone: a.text(of, 1)}
 		case aStruct:
-			f.fields(field, 5, name+".")
+			a.fields(field, 5, name+".")
 		case duration:
 			perSecond := 1e3 // the default of this field alone
-			if f.field(of, 0) > 0 {
-				perSecond = []float64{1, 1e3, 1e6, 1e9}[f.byteOf(of, 0)&3]
+			if a.field(of, 0) > 0 {
+				perSecond = []float64{1, 1e3, 1e6, 1e9}[a.byteOf(of, 0)&3]
 			}
-			f.types[name] = arrowType{spanPerDay: 86400 * perSecond}
+			a.types[name] = arrowType{spanPerDay: 86400 * perSecond}
 		}
 	}
 }

@@ -28,7 +28,7 @@ func testFile(t testing.TB, name string) []byte {
 }
 
 // drafted proposes how to read a file, as agent map does, and collects its records.
-func drafted(t *testing.T, b []byte, w Written) (Written, []string, dataset.Lines) {
+func drafted(t *testing.T, b []byte, w TextFormat) (TextFormat, []string, dataset.Lines) {
 	t.Helper()
 	in := bytes.NewReader(b)
 	form, err := Detect(in, in.Size(), w)
@@ -54,8 +54,8 @@ func drafted(t *testing.T, b []byte, w Written) (Written, []string, dataset.Line
 // in all but 17-duration.parquet, where age is a duration.
 func TestFilesAsPeopleHaveThem(t *testing.T) {
 	for name, c := range map[string]struct {
-		draft   Written // proposed
-		escape  string  // named by hand
+		draft   TextFormat // proposed
+		escape  string     // named by hand
 		age     float64
 		remarks []dataset.Remark
 	}{
@@ -65,13 +65,13 @@ func TestFilesAsPeopleHaveThem(t *testing.T) {
 			Count: 30, First: 2}}},
 		"17-duration.parquet": {age: 3037, remarks: []dataset.Remark{{Column: "age",
 			Problem: dataset.SpanOfDays}}},
-		"20-title.xlsx": {age: 16280, draft: Written{FirstRow: 3}},
+		"20-title.xlsx": {age: 16280, draft: TextFormat{FirstRow: 3}},
 		"22-trailing.csv": {age: 16280, remarks: []dataset.Remark{{Problem: dataset.EmptyCells,
 			Count: 300, First: 2}}},
-		"27-cover.xlsx":    {age: 16280, draft: Written{Sheet: "Data"}},
+		"27-cover.xlsx":    {age: 16280, draft: TextFormat{Sheet: "Data"}},
 		"29-backslash.csv": {age: 16280, escape: `\`},
 	} {
-		w, _, lines := drafted(t, testFile(t, name), Written{Escape: c.escape})
+		w, _, lines := drafted(t, testFile(t, name), TextFormat{Escape: c.escape})
 		if c.draft.Escape = c.escape; !equalWritten(w, c.draft) {
 			t.Errorf("%s: the draft is %+v, want %+v", name, w, c.draft)
 		}
@@ -96,18 +96,18 @@ func TestFilesAsPeopleHaveThem(t *testing.T) {
 			t.Errorf("%s: remarks %v, want %v", name, lines.Remarks, c.remarks)
 		}
 	}
-	if _, _, _, err := read(testFile(t, "01-lz4.parquet"), Written{}); err == nil ||
+	if _, _, _, err := read(testFile(t, "01-lz4.parquet"), TextFormat{}); err == nil ||
 		!strings.Contains(err.Error(), "column age is packed with LZ4_RAW, which is not read") {
 		t.Errorf("LZ4_RAW: %v", err)
 	}
-	_, _, lines := drafted(t, testFile(t, "29-backslash.csv"), Written{})
+	_, _, lines := drafted(t, testFile(t, "29-backslash.csv"), TextFormat{})
 	if want := []dataset.Remark{{Problem: dataset.Backslash, Count: 60,
 		First: 2}}; !slices.Equal(lines.Remarks, want) {
 		t.Errorf("backslashes without escape: %v", lines.Remarks)
 	}
 }
 
-func equalWritten(a, b Written) bool {
+func equalWritten(a, b TextFormat) bool {
 	return a.Encoding == b.Encoding && a.Delimiter == b.Delimiter && a.Escape == b.Escape &&
 		a.FirstRow == b.FirstRow &&
 		a.Comment == b.Comment && a.Sheet == b.Sheet && slices.Equal(a.Header, b.Header)
@@ -119,34 +119,34 @@ func TestPropose(t *testing.T) {
 	rows := strings.Repeat("70;1,2;F;no\n71;1,3;M;yes\n", 5)
 	for name, c := range map[string]struct {
 		text string
-		want Written
+		want TextFormat
 	}{
-		"nothing":    {"", Written{}},
-		"plain":      {"age,crea,sex,died\n70,1.2,F,no\n", Written{}},
-		"semicolons": {"age;crea;sex;died\n" + rows, Written{Delimiter: ";"}},
-		"sep=": {"sep=;\nage;crea;sex;died\n" + rows, Written{Delimiter: ";",
+		"nothing":    {"", TextFormat{}},
+		"plain":      {"age,crea,sex,died\n70,1.2,F,no\n", TextFormat{}},
+		"semicolons": {"age;crea;sex;died\n" + rows, TextFormat{Delimiter: ";"}},
+		"sep=": {"sep=;\nage;crea;sex;died\n" + rows, TextFormat{Delimiter: ";",
 			FirstRow: 2}},
 		"title": {"Report, ward 7, of 2024\n\nage;crea;sex;died\n" + rows,
-			Written{Delimiter: ";", FirstRow: 3}},
+			TextFormat{Delimiter: ";", FirstRow: 3}},
 		"wide title": {"Report;of;ward;7\nage;crea;sex;died\n" + rows,
-			Written{Delimiter: ";", FirstRow: 2}},
-		"other names": {"Ward 7\nAlter;Krea;Geschlecht;tot\n" + rows, Written{Delimiter: ";",
+			TextFormat{Delimiter: ";", FirstRow: 2}},
+		"other names": {"Ward 7\nAlter;Krea;Geschlecht;tot\n" + rows, TextFormat{Delimiter: ";",
 			FirstRow: 2}},
-		"no names": {rows, Written{Delimiter: ";"}},
+		"no names": {rows, TextFormat{Delimiter: ";"}},
 		"row names": {"age crea sex died\n" + strings.Repeat("\"1\" 70 1.2 F no\n", 9),
-			Written{Delimiter: " "}},
-		"words below": {"a,b,c\nx,y,z\nu,v,w\n", Written{}},
+			TextFormat{Delimiter: " "}},
+		"words below": {"a,b,c\nx,y,z\nu,v,w\n", TextFormat{}},
 		"tabs, short rows": {"age\tcrea\tsex\tdied\n70\t1\n71\n72\t1\tF\tno\n",
-			Written{Delimiter: "\t"}},
-		"names that count": {"0,1,2\n3,4,5\n", Written{}},
+			TextFormat{Delimiter: "\t"}},
+		"names that count": {"0,1,2\n3,4,5\n", TextFormat{}},
 		"all in backslashes": {"age,crea,note\n" + strings.Repeat("70,1,\"a \\\"b\\\", c\"\n", 9),
-			Written{}},
+			TextFormat{}},
 		"psql": {" age | crea | sex \n-----+------+-----\n  70 |    1 | F   \n  71 |    2 | M   \n",
-			Written{Delimiter: "|"}},
-		"blank lines, notes": {"\n\nNote\n\nage,crea\n1,2\n3,4\n", Written{FirstRow: 5}},
+			TextFormat{Delimiter: "|"}},
+		"blank lines, notes": {"\n\nNote\n\nage,crea\n1,2\n3,4\n", TextFormat{FirstRow: 5}},
 	} {
 		in := strings.NewReader(c.text)
-		got, _, err := Propose(in, in.Size(), Format{Kind: Text, Encoding: utf8Text}, Written{},
+		got, _, err := Propose(in, in.Size(), Format{Kind: Text, Encoding: utf8Text}, TextFormat{},
 			[]string{"died", "age", "crea", "sex"})
 		if err != nil || !equalWritten(got, c.want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
@@ -166,7 +166,7 @@ func TestProposeComment(t *testing.T) {
 		"a,b\n1,2\n3,4\nnote\n":                     "",
 		"a,b,c\n1,2,3\n4,5,6\nSource: the ward,,\n": "Source: the ward",
 	} {
-		_, _, lines := drafted(t, []byte(text), Written{})
+		_, _, lines := drafted(t, []byte(text), TextFormat{})
 		if got, _ := ProposeComment(lines.Table); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
@@ -179,11 +179,11 @@ func TestWorkbookNameSpaces(t *testing.T) {
 	want := [][]string{{"born", "stay", "clock"}, {"1950-03-13", "1.10416666666667", "08:30:00"},
 		{"2024-07-01 22:30:00", "0.0625", "00:00:00"}}
 	b := testFile(t, "dates-1904.xlsx")
-	_, rows, _, err := read(b, Written{})
+	_, rows, _, err := read(b, TextFormat{})
 	if err != nil || !slices.EqualFunc(rows, want, slices.Equal) {
 		t.Errorf("%q, %v, want %q", rows, err, want)
 	}
-	if _, _, lines := drafted(t, b, Written{}); !slices.Equal(lines.Remarks,
+	if _, _, lines := drafted(t, b, TextFormat{}); !slices.Equal(lines.Remarks,
 		[]dataset.Remark{{Column: "stay", Problem: dataset.SpanOfDays, Count: 2}}) {
 		t.Errorf("remarks %v", lines.Remarks)
 	}
@@ -192,7 +192,7 @@ func TestWorkbookNameSpaces(t *testing.T) {
 // TestArrowTypes: types that Parquet lacks, or has under another name, are read as pyarrow wrote
 // them.
 func TestArrowTypes(t *testing.T) {
-	_, _, lines := drafted(t, testFile(t, "arrow-types.parquet"), Written{})
+	_, _, lines := drafted(t, testFile(t, "arrow-types.parquet"), TextFormat{})
 	for column, want := range map[string][]string{
 		"d_s": {"1", "-0.041666666666666664", ""}, "d_ms": {"1", "0.0625", ""}, "d_ns": {"1",
 			"1.1574074074074074e-14", ""}, "f16": {"1.5", "-2", ""},
@@ -222,7 +222,7 @@ func TestArrowTypes(t *testing.T) {
 		"for missing"; got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
-	if _, rows, _, err := read(testFile(t, "empty-groups.parquet"), Written{}); err != nil ||
+	if _, rows, _, err := read(testFile(t, "empty-groups.parquet"), TextFormat{}); err != nil ||
 		len(rows) != 7 || rows[6][1] != "z" {
 		t.Errorf("row groups without rows: %q, %v", rows, err)
 	}
@@ -244,7 +244,7 @@ func TestContradiction(t *testing.T) {
 		if bytes.Equal(b, whole) {
 			t.Fatalf("%s: the statistics are not in the footer", column)
 		}
-		if _, _, _, err := read(b, Written{}); err == nil || !strings.Contains(err.Error(),
+		if _, _, _, err := read(b, TextFormat{}); err == nil || !strings.Contains(err.Error(),
 			"column "+column+" in row group 1 is not what the file's own smallest and largest "+
 				"values say") {
 			t.Errorf("%s: %v", column, err)
@@ -268,7 +268,7 @@ func TestContradictionOfEachGroup(t *testing.T) {
 	}
 	b := out.Bytes()
 	copy(b[bytes.LastIndex(b, []byte("female")):], "gemale") // the last group's smallest value
-	if _, _, _, err := read(b, Written{}); err == nil ||
+	if _, _, _, err := read(b, TextFormat{}); err == nil ||
 		!strings.Contains(err.Error(), "column sex in row group 2") {
 		t.Errorf("a row group whose smallest text is not the file's is read: %v", err)
 	}
@@ -305,7 +305,8 @@ func TestStatisticsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, rows, _, err := read(out.Bytes(), Written{}); err != nil || len(rows) != len(made)+1 {
+		if _, rows, _, err := read(out.Bytes(), TextFormat{}); err != nil ||
+			len(rows) != len(made)+1 {
 			t.Fatalf("%d rows of %d, %v", len(rows)-1, len(made), err)
 		}
 	})
@@ -315,7 +316,7 @@ func TestStatisticsAgree(t *testing.T) {
 // version as pyarrow writes them: with nulls and without, and in runs that end within a byte.
 func TestBooleanRuns(t *testing.T) {
 	for _, name := range []string{"bool-v1", "bool-v2", "bool-v2-zstd"} {
-		_, rows, _, err := read(testFile(t, name+".parquet"), Written{})
+		_, rows, _, err := read(testFile(t, name+".parquet"), TextFormat{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -368,9 +369,10 @@ func TestShiftedRow(t *testing.T) {
 	}
 	for _, end := range []string{"", ",", ",,"} {
 		text := names + "\n" + strings.Join(rows, end+"\n") + end + "\n"
-		for name, open := range map[string]func(io.ReaderAt, int64, Format, Written) (dataset.Rows,
+		for name, open := range map[string]func(io.ReaderAt, int64, Format,
+			TextFormat) (dataset.Rows,
 			error){"open": Open, "for a person": OpenForPerson} {
-			form, got, malformed, err := readBy(open, []byte(text), Written{})
+			form, got, malformed, err := readBy(open, []byte(text), TextFormat{})
 			if err != nil || malformed != 2 || len(got) != len(rows)-1 || form.Width != 4+len(end) {
 				t.Fatalf("%s, end %q: %d malformed, %d rows, %+v: %v", name, end, malformed,
 					len(got)-1, form, err)
@@ -384,7 +386,7 @@ func TestShiftedRow(t *testing.T) {
 	}
 	// A declaration of an earlier version has no width: what it reads stays.
 	in := strings.NewReader(names + "\nno,5,1.1,,\n")
-	lines, err := Open(in, in.Size(), Format{Kind: Text, Encoding: utf8Text}, Written{})
+	lines, err := Open(in, in.Size(), Format{Kind: Text, Encoding: utf8Text}, TextFormat{})
 	if err != nil {
 		t.Fatal(err)
 	}

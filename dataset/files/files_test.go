@@ -57,10 +57,10 @@ func workbook(t testing.TB, sheet string, fill func(*excelize.File)) []byte {
 }
 
 // read detects and reads a file.
-func read(b []byte, w Written) (Format, [][]string, int, error) { return readBy(Open, b, w) }
+func read(b []byte, w TextFormat) (Format, [][]string, int, error) { return readBy(Open, b, w) }
 
-func readBy(open func(io.ReaderAt, int64, Format, Written) (dataset.Rows, error), b []byte,
-	w Written) (Format, [][]string, int, error) {
+func readBy(open func(io.ReaderAt, int64, Format, TextFormat) (dataset.Rows, error), b []byte,
+	w TextFormat) (Format, [][]string, int, error) {
 	in := bytes.NewReader(b)
 	form, err := Detect(in, in.Size(), w)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestText(t *testing.T) {
 		"utf-16 bare":  {little[2:], "utf-16le", Format{Text, Plain, "utf-16le", 2}},
 		"utf-16, zstd": {zstded(t, big), "utf-16", Format{Text, Zstd, "utf-16be", 2}},
 	} {
-		form, rows, malformed, err := read(c.b, Written{Encoding: c.encoding, Delimiter: ";"})
+		form, rows, malformed, err := read(c.b, TextFormat{Encoding: c.encoding, Delimiter: ";"})
 		if err != nil || form != c.form || malformed > 0 ||
 			!slices.EqualFunc(rows, want, slices.Equal) {
 			t.Errorf("%s: %+v, %q, %d malformed, %v", name, form, rows, malformed, err)
@@ -127,33 +127,33 @@ func TestText(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		b       []byte
-		written Written
+		written TextFormat
 		want    string
 	}{
-		"latin1 unnamed":   {latin, Written{}, "encoding: latin1"},
-		"utf-16 unnamed":   {little, Written{}, "encoding: utf-16"},
-		"utf-16 unmarked":  {little[2:], Written{}, "encoding: utf-16le"},
-		"which utf-16":     {little[2:], Written{Encoding: "utf-16"}, "utf-16le"},
-		"old workbook":     {[]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), Written{}, "save it as .xlsx"},
-		"Stata 10":         {[]byte("\x72\x02\x01\x00\x00\x00"), Written{}, "Stata"},
-		"Stata 14":         {[]byte("<stata_dta><header>"), Written{}, "Stata"},
-		"Arrow":            {[]byte("ARROW1\x00\x00"), Written{}, "Arrow"},
-		"ORC":              {[]byte("ORC\x11\x00"), Written{}, "ORC"},
-		"XML":              {[]byte("<?xml version=\"1.0\"?><a/>"), Written{}, "XML"},
-		"JSON":             {[]byte("[\n {\"age\": 50}]"), Written{}, "JSON"},
-		"JSON lines":       {[]byte("{\"age\": 50}\n"), Written{}, "JSON"},
-		"bzip2":            {[]byte("BZh91AY"), Written{}, "bzip2"},
-		"zip":              {zipped(t, "a.csv", "a,b\n"), Written{}, "unpack it"},
-		"opendocument":     {zipped(t, "content.xml", "<x/>"), Written{}, "OpenDocument"},
-		"zip cut off":      {zipped(t, "xl/workbook.xml", "<x/>")[:40], Written{}, "damaged"},
-		"gzip cut off":     {gzipped(t, []byte(text))[:6], Written{}, "cannot be unpacked"},
-		"workbook in gzip": {gzipped(t, zipped(t, "xl/workbook.xml", "<x/>")), Written{}, "unpack it first"},
-		"parquet cut off":  {[]byte("PAR1PAR1"), Written{}, "open Parquet"},
-		"unknown encoding": {[]byte(text), Written{Encoding: "ebcdic"}, "use one of"},
-		"nothing":          {nil, Written{}, "empty"},
-		"no sheet":         {workbook(t, "A", func(*excelize.File) {}), Written{Sheet: "B"}, "it has A"},
-		"empty sheet":      {workbook(t, "A", func(*excelize.File) {}), Written{}, "the sheet is empty"},
-		"workbook of junk": {zipped(t, "xl/workbook.xml", "<x"), Written{}, "damaged"},
+		"latin1 unnamed":   {latin, TextFormat{}, "encoding: latin1"},
+		"utf-16 unnamed":   {little, TextFormat{}, "encoding: utf-16"},
+		"utf-16 unmarked":  {little[2:], TextFormat{}, "encoding: utf-16le"},
+		"which utf-16":     {little[2:], TextFormat{Encoding: "utf-16"}, "utf-16le"},
+		"old workbook":     {[]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), TextFormat{}, "save it as .xlsx"},
+		"Stata 10":         {[]byte("\x72\x02\x01\x00\x00\x00"), TextFormat{}, "Stata"},
+		"Stata 14":         {[]byte("<stata_dta><header>"), TextFormat{}, "Stata"},
+		"Arrow":            {[]byte("ARROW1\x00\x00"), TextFormat{}, "Arrow"},
+		"ORC":              {[]byte("ORC\x11\x00"), TextFormat{}, "ORC"},
+		"XML":              {[]byte("<?xml version=\"1.0\"?><a/>"), TextFormat{}, "XML"},
+		"JSON":             {[]byte("[\n {\"age\": 50}]"), TextFormat{}, "JSON"},
+		"JSON lines":       {[]byte("{\"age\": 50}\n"), TextFormat{}, "JSON"},
+		"bzip2":            {[]byte("BZh91AY"), TextFormat{}, "bzip2"},
+		"zip":              {zipped(t, "a.csv", "a,b\n"), TextFormat{}, "unpack it"},
+		"opendocument":     {zipped(t, "content.xml", "<x/>"), TextFormat{}, "OpenDocument"},
+		"zip cut off":      {zipped(t, "xl/workbook.xml", "<x/>")[:40], TextFormat{}, "damaged"},
+		"gzip cut off":     {gzipped(t, []byte(text))[:6], TextFormat{}, "cannot be unpacked"},
+		"workbook in gzip": {gzipped(t, zipped(t, "xl/workbook.xml", "<x/>")), TextFormat{}, "unpack it first"},
+		"parquet cut off":  {[]byte("PAR1PAR1"), TextFormat{}, "open Parquet"},
+		"unknown encoding": {[]byte(text), TextFormat{Encoding: "ebcdic"}, "use one of"},
+		"nothing":          {nil, TextFormat{}, "empty"},
+		"no sheet":         {workbook(t, "A", func(*excelize.File) {}), TextFormat{Sheet: "B"}, "it has A"},
+		"empty sheet":      {workbook(t, "A", func(*excelize.File) {}), TextFormat{}, "the sheet is empty"},
+		"workbook of junk": {zipped(t, "xl/workbook.xml", "<x"), TextFormat{}, "damaged"},
 	} {
 		if _, _, _, err := read(c.b, c.written); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
@@ -216,7 +216,7 @@ func TestWorkbook(t *testing.T) {
 		set("F8", "beside", "")
 		set("F9", "beyond the header", "")
 	})
-	form, rows, malformed, err := read(b, Written{})
+	form, rows, malformed, err := read(b, TextFormat{})
 	want := [][]string{
 		{"Geburt", "Wert", "Ort", "ja"},
 		{"1950-03-13", "0.3", `Köln <&> "x"`, "TRUE"},
@@ -232,19 +232,19 @@ func TestWorkbook(t *testing.T) {
 	if !form.Container() || (Format{Kind: Text}).Container() {
 		t.Error("a workbook is a container, text is none")
 	}
-	_, rows, _, err = read(b, Written{Header: []string{"a..z"}, Sheet: "Patienten"})
+	_, rows, _, err = read(b, TextFormat{Header: []string{"a..z"}, Sheet: "Patienten"})
 	if err != nil || rows[0][0] != "a..z" {
 		t.Errorf("%q, %v", rows, err)
 	}
-	_, rows, _, err = read(b, Written{FirstRow: 5, Header: []string{"a", "b"}})
+	_, rows, _, err = read(b, TextFormat{FirstRow: 5, Header: []string{"a", "b"}})
 	if err != nil || len(rows) != 5 || !slices.Equal(rows[1], want[2][:2]) {
 		t.Errorf("from row 5: %q, %v", rows, err)
 	}
-	_, rows, _, err = read(b, Written{FirstRow: 4, Comment: "19"})
+	_, rows, _, err = read(b, TextFormat{FirstRow: 4, Comment: "19"})
 	if err != nil || rows[0][0] != "2023-03-15 08:30:00" || len(rows) != 3 {
 		t.Errorf("from row 4, which is empty: %q, %v", rows, err)
 	}
-	_, rows, _, err = read(b, Written{Header: []string{"c1..c6"}})
+	_, rows, _, err = read(b, TextFormat{Header: []string{"c1..c6"}})
 	if err != nil || len(rows) != 8 || rows[1][0] != "Geburt" || rows[7][5] != "beyond the header" {
 		t.Errorf("without a header: %q, %v", rows, err)
 	}
@@ -277,7 +277,7 @@ func TestWorkbookAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, got, malformed, err := read(b, Written{})
+	_, got, malformed, err := read(b, TextFormat{})
 	if err != nil || malformed > 0 || !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%d rows (%v), want %d", len(got), err, len(want))
 	}
@@ -332,7 +332,7 @@ func TestParquetTimes(t *testing.T) {
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_, got, _, err := read(out.Bytes(), Written{})
+	_, got, _, err := read(out.Bytes(), TextFormat{})
 	want := [][]string{
 		{"local", "fine", "old", "clock", "coarse"},
 		{"1970-01-02 00:00:00.000001", "1970-01-01 00:00:00.000000001Z", "1970-01-02 00:00:00.000000001", "03:04:05.12", "23:59:59.999Z"},
@@ -367,7 +367,7 @@ func TestParquetOldTimes(t *testing.T) {
 		if err := errors.Join(err, w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		_, got, lines := drafted(t, out.Bytes(), Written{})
+		_, got, lines := drafted(t, out.Bytes(), TextFormat{})
 		if cells := lines.Table.Distinct("old"); cells[want] != 1 {
 			t.Errorf("%s: %q, want %q", zone, got, want)
 		}
@@ -384,7 +384,7 @@ func TestParquet(t *testing.T) {
 		Price: -5, Alive: true, Big: 1 << 63, Codes: []string{"x", "y"}}
 	one.Address.Town = "Köln"
 	rows := []visit{one, {Born: 1 << 30, Came: -1, Price: 12345}, {}, {}, {Age: 7}}
-	form, got, _, err := read(visits(t, rows), Written{})
+	form, got, _, err := read(visits(t, rows), TextFormat{})
 	if err != nil || form.Kind != Parquet {
 		t.Fatalf("%+v, %v", form, err)
 	}
@@ -446,7 +446,7 @@ func TestUnstoredFormulas(t *testing.T) {
 	_, rows, lines := drafted(t, bookOf(t, `<worksheet><sheetData><row>`+text("age")+text("died")+
 		`</row><row><c><f>1+1</f></c>`+text("no")+`</row><row><c><f>1+1</f><v>2</v></c>`+text("no")+
 		`</row><row><c t="str"><f>""</f><v></v></c>`+text("no")+`</row><row><c><f>A2</f></c>`+
-		text("no")+`</row></sheetData></worksheet>`), Written{})
+		text("no")+`</row></sheetData></worksheet>`), TextFormat{})
 	want := []dataset.Remark{{Problem: noStoredValue, Count: 2, First: 2}}
 	if !slices.Equal(lines.Remarks, want) {
 		t.Errorf("%q, remarks %v, want %v", rows, lines.Remarks, want)
@@ -464,7 +464,7 @@ func TestHTML(t *testing.T) {
 		"<headers>,age\n1,2\n": false,
 	} {
 		in := strings.NewReader(text)
-		_, err := Detect(in, in.Size(), Written{})
+		_, err := Detect(in, in.Size(), TextFormat{})
 		if said := err != nil && strings.Contains(err.Error(), "HTML"); said != want {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -482,7 +482,7 @@ func TestBombs(t *testing.T) {
 		"far column":  {`<worksheet><row><c t="str"><v>a</v></c></row><row><c r="ZZZZZZZZZZZZ1" t="str"><v>b</v></c><c r="A1" t="str"><v>1</v></c></row></worksheet>`, ""},
 		"odd indexes": {`<worksheet><row><c t="str"><v>a</v></c></row><row><c t="s"><v>99999999999</v></c><c s="-1"><v>x</v></c></row></worksheet>`, ""},
 	} {
-		_, _, _, err := read(bookOf(t, c.body), Written{})
+		_, _, _, err := read(bookOf(t, c.body), TextFormat{})
 		if c.want == "" && err != nil || c.want != "" &&
 			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -512,7 +512,7 @@ func TestForPerson(t *testing.T) {
 		encoding string
 	}{"plain": {[]byte(text), ""}, "zstd, latin1": {zstded(t, []byte(latin)), "latin1"},
 		"gzip, utf-16": {gzipped(t, []byte(wide)), "utf-16"}} {
-		w := Written{Encoding: c.encoding, Delimiter: ";"}
+		w := TextFormat{Encoding: c.encoding, Delimiter: ";"}
 		if _, rows, malformed, err := readBy(OpenForPerson, c.b, w); err != nil || malformed != 1 ||
 			!slices.EqualFunc(rows, want, slices.Equal) {
 			t.Errorf("%s: %q, %d malformed, %v", name, rows, malformed, err)
@@ -521,7 +521,7 @@ func TestForPerson(t *testing.T) {
 			t.Errorf("%s, strictly: %v", name, err)
 		}
 	}
-	if _, _, _, err := readBy(OpenStrict, []byte("a;b\n1,5;2\n"), Written{}); err == nil ||
+	if _, _, _, err := readBy(OpenStrict, []byte("a;b\n1,5;2\n"), TextFormat{}); err == nil ||
 		!strings.Contains(err.Error(), "the delimiter, which looks like ';'") {
 		t.Errorf("another delimiter: %v", err)
 	}
@@ -529,8 +529,9 @@ func TestForPerson(t *testing.T) {
 		"workbook": workbook(t, "A", func(x *excelize.File) { x.SetCellValue("A", "A1", "x"); x.SetCellValue("A", "A2", "1\n2") }),
 		"parquet":  visits(t, []visit{{}, {Name: "x"}}),
 	} {
-		_, want, _, errWant := read(b, Written{})
-		if _, rows, _, err := readBy(OpenForPerson, b, Written{}); err != nil || errWant != nil ||
+		_, want, _, errWant := read(b, TextFormat{})
+		if _, rows, _, err := readBy(OpenForPerson, b, TextFormat{}); err != nil ||
+			errWant != nil ||
 			len(rows) < 2 || !slices.EqualFunc(rows, want, slices.Equal) {
 			t.Errorf("%s: %q, %v, want %q, %v", name, rows, err, want, errWant)
 		}
@@ -541,14 +542,14 @@ func TestForPerson(t *testing.T) {
 func TestDamagedParquet(t *testing.T) {
 	whole := visits(t, []visit{{}, {Name: "x"}})
 	for n := range len(whole) {
-		if _, rows, _, err := read(whole[:n], Written{Header: []string{"a"}}); err == nil &&
+		if _, rows, _, err := read(whole[:n], TextFormat{Header: []string{"a"}}); err == nil &&
 			n >= 4 {
 			t.Fatalf("the first %d of %d bytes have %d rows", n, len(whole), len(rows))
 		}
 	}
 	for _, length := range []string{"\xff\xff\xff\xff", "\x00\x00\x00\x00", "\xff\xff\x00\x00"} {
 		lying := slices.Concat(whole[:len(whole)-8], []byte(length), []byte("PAR1"))
-		if _, _, _, err := read(lying, Written{}); err == nil {
+		if _, _, _, err := read(lying, TextFormat{}); err == nil {
 			t.Errorf("a footer of %x bytes is read", length)
 		}
 	}
@@ -566,8 +567,8 @@ func FuzzRead(f *testing.F) {
 	}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if !bytes.HasPrefix(b, []byte("PAR1")) {
-			_, _, _, _ = read(b, Written{})
-			_, _, _, _ = readBy(OpenForPerson, b, Written{})
+			_, _, _, _ = read(b, TextFormat{})
+			_, _, _, _ = readBy(OpenForPerson, b, TextFormat{})
 		}
 	})
 }

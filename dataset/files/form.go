@@ -96,7 +96,7 @@ const head = 1 << 16
 
 // Detect recognises a file by its first bytes. Its errors are for the person who declares the file,
 // and name the detected format and the next step.
-func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
+func Detect(r io.ReaderAt, size int64, w TextFormat) (Format, error) {
 	if err := w.Validate(); err != nil {
 		return Format{}, err
 	}
@@ -145,7 +145,7 @@ func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 }
 
 // width returns Format.Width of a text by its beginning, 0 if there is no line of names.
-func (w Written) width(start []byte, encoding string) (int, error) {
+func (w TextFormat) width(start []byte, encoding string) (int, error) {
 	plain, err := decoded(bytes.NewReader(start), encoding)
 	if err != nil {
 		return 0, err
@@ -257,7 +257,7 @@ func (e *EncodingError) Error() string { return e.words }
 
 func notNamed(probably, words string) error { return &EncodingError{probably, words} }
 
-func (w Written) detectEncoding(start []byte) (string, error) {
+func (w TextFormat) detectEncoding(start []byte) (string, error) {
 	mark := ""
 	switch {
 	case bytes.HasPrefix(start, []byte("\xff\xfe")):
@@ -320,18 +320,18 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // Open returns the records of a file whose format is known. It fails if the file has another
 // format, or lacks a required header.
-func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
+func Open(r io.ReaderAt, size int64, f Format, w TextFormat) (dataset.Rows, error) {
 	return open(r, size, f, w, false, budgetOf(size))
 }
 
 // OpenForPerson opens a file like Open, for an import that a person checks. Quoted cells may
 // contain line breaks. No study uses OpenForPerson ([dataset.NewQuoted] gives the reason).
-func OpenForPerson(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
+func OpenForPerson(r io.ReaderAt, size int64, f Format, w TextFormat) (dataset.Rows, error) {
 	return open(r, size, f, w, true, budgetOf(size))
 }
 
 func open(
-	r io.ReaderAt, size int64, f Format, w Written, person bool, most budget,
+	r io.ReaderAt, size int64, f Format, w TextFormat, person bool, most budget,
 ) (rows dataset.Rows, err error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
@@ -396,7 +396,7 @@ func decode(r io.Reader, f Format, most budget) (io.Reader, error) {
 }
 
 // OpenStrict is OpenForPerson, except that a malformed record is an error with its place.
-func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
+func OpenStrict(r io.ReaderAt, size int64, f Format, w TextFormat) (dataset.Rows, error) {
 	rows, err := OpenForPerson(r, size, f, w)
 	if err != nil {
 		return nil, err

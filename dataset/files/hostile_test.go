@@ -42,12 +42,12 @@ type times struct {
 	n    int
 }
 
-func (x times) writeTo(w io.Writer) error {
-	block := strings.Repeat(x.text, min(x.n, max(1, 1<<16/max(len(x.text), 1))))
-	per := len(block) / max(len(x.text), 1)
-	for left := x.n; left > 0; left -= per {
+func (t times) writeTo(w io.Writer) error {
+	block := strings.Repeat(t.text, min(t.n, max(1, 1<<16/max(len(t.text), 1))))
+	per := len(block) / max(len(t.text), 1)
+	for left := t.n; left > 0; left -= per {
 		if left < per {
-			block = strings.Repeat(x.text, left)
+			block = strings.Repeat(t.text, left)
 		}
 		if _, err := io.WriteString(w, block); err != nil {
 			return err
@@ -262,7 +262,7 @@ func FuzzHostile(f *testing.F) {
 // readWithin reads a file for a person, and drafts how.
 func readWithin(b []byte, most int64) error {
 	in := bytes.NewReader(b)
-	w := Written{}
+	w := TextFormat{}
 	if bytes.HasPrefix(b, []byte("\xff\xfe")) {
 		w.Encoding = "utf-16"
 	}

@@ -18,14 +18,15 @@ const layoutRows = 100
 // of rows, what is no number, and wanted, the names that a schema asks for. notes say what was
 // proposed and what else may be meant. They show texts of the file. Propose is for a draft or an
 // advice, which a person checks.
-func Propose(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (proposed Written,
+func Propose(r io.ReaderAt, size int64, f Format, w TextFormat,
+	wanted []string) (proposed TextFormat,
 	notes []string, err error) {
 	return proposeWithin(r, size, f, w, wanted, budgetOf(size))
 }
 
 func proposeWithin(
-	r io.ReaderAt, size int64, f Format, w Written, wanted []string, most budget,
-) (proposed Written, notes []string, err error) {
+	r io.ReaderAt, size int64, f Format, w TextFormat, wanted []string, most budget,
+) (proposed TextFormat, notes []string, err error) {
 	switch f.Kind {
 	case Text:
 		return proposeText(r, size, f, w, wanted, most)
@@ -109,7 +110,7 @@ func filled(row []string) (n int) {
 }
 
 // standsAt takes the row of the names from a layout, and notes it if other rows stand above.
-func (w *Written) standsAt(l layout, notes []string) []string {
+func (w *TextFormat) standsAt(l layout, notes []string) []string {
 	if w.FirstRow == 0 && len(w.Header) == 0 && l.row > l.first {
 		w.FirstRow = l.row
 		notes = append(notes, fmt.Sprintf("the columns are taken to have their names in row %d: %s",
@@ -121,8 +122,8 @@ func (w *Written) standsAt(l layout, notes []string) []string {
 // proposeText tries each usual delimiter, and takes the one by which the most cells are in the
 // table.
 func proposeText(
-	r io.ReaderAt, size int64, f Format, w Written, wanted []string, most budget,
-) (Written, []string, error) {
+	r io.ReaderAt, size int64, f Format, w TextFormat, wanted []string, most budget,
+) (TextFormat, []string, error) {
 	tried := dataset.Delimiters()
 	if w.Delimiter != "" {
 		tried = []rune{w.format().Delimiter}
@@ -162,8 +163,8 @@ func proposeText(
 // proposeSheet takes the sheet with the most wanted names, or else the first one that has a table
 // of several columns.
 func proposeSheet(
-	r io.ReaderAt, size int64, w Written, wanted []string, most budget,
-) (Written, []string, error) {
+	r io.ReaderAt, size int64, w TextFormat, wanted []string, most budget,
+) (TextFormat, []string, error) {
 	s, err := openSheet(r, size, w, most)
 	if err != nil {
 		return w, nil, err

@@ -138,7 +138,7 @@ func TestRealFiles(t *testing.T) {
 // differences compares a file with what others read in it. Rows without any value are left out of
 // both.
 func (r realFile) differences(name string, b []byte) map[string]string {
-	w := Written{FirstRow: titled[name]}
+	w := TextFormat{FirstRow: titled[name]}
 	if w.FirstRow > 0 { // pandas took the title for the names
 		r.Columns = nil
 		for i, c := range r.Cells {
@@ -152,8 +152,8 @@ func (r realFile) differences(name string, b []byte) map[string]string {
 		r.Rows = 0
 	}
 	in := bytes.NewReader(b)
-	if form, err := Detect(in, in.Size(), Written{}); err == nil {
-		got, _, err := Propose(in, in.Size(), form, Written{}, nil)
+	if form, err := Detect(in, in.Size(), TextFormat{}); err == nil {
+		got, _, err := Propose(in, in.Size(), form, TextFormat{}, nil)
 		if err == nil && got.FirstRow != w.FirstRow {
 			return map[string]string{name: fmt.Sprintf("the draft begins in row %d", got.FirstRow)}
 		}
@@ -249,7 +249,7 @@ func TestRealTables(t *testing.T) {
 				}
 			}
 		}
-		_, got, malformed, err := readBy(OpenForPerson, b, Written{})
+		_, got, malformed, err := readBy(OpenForPerson, b, TextFormat{})
 		if err != nil || malformed > 0 || !slices.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("%s: %d rows, %d malformed, %v, theirs %d", filepath.Base(path), len(got),
 				malformed, err, len(want))

@@ -36,7 +36,7 @@ type sheet struct {
 	spans   map[int]int // cells that are spans of time, by column
 }
 
-func openWorkbook(r io.ReaderAt, size int64, w Written, most budget) (dataset.Rows, error) {
+func openWorkbook(r io.ReaderAt, size int64, w TextFormat, most budget) (dataset.Rows, error) {
 	s, err := openSheet(r, size, w, most)
 	if err == nil {
 		err = s.header(w)
@@ -49,7 +49,7 @@ func openWorkbook(r io.ReaderAt, size int64, w Written, most budget) (dataset.Ro
 }
 
 // openSheet opens the sheet that w names, or the first that is not hidden, before its first row.
-func openSheet(r io.ReaderAt, size int64, w Written, most budget) (*sheet, error) {
+func openSheet(r io.ReaderAt, size int64, w TextFormat, most budget) (*sheet, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *sheet) turnTo(name string) (err error) {
 }
 
 // header reads the names of the columns, if w does not give them.
-func (s *sheet) header(w Written) (err error) {
+func (s *sheet) header(w TextFormat) (err error) {
 	if s.names, err = dataset.ExpandNames(w.Header); err != nil {
 		return err
 	}

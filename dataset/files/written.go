@@ -16,9 +16,9 @@ import (
 	"caucus/dataset"
 )
 
-// Written describes a file that does not describe itself. The zero value is comma-separated UTF-8
-// with a header, or what a workbook or Parquet file says.
-type Written struct {
+// TextFormat describes a file that does not describe itself. The zero value is comma-separated
+// UTF-8 with a header, or what a workbook or Parquet file says.
+type TextFormat struct {
 	// Encoding of text: utf-8 if empty, utf-16, latin1, windows-1252, ...
 	Encoding string `yaml:"encoding,omitempty" json:"encoding,omitempty"`
 	// Delimiter separates cells of text: a comma if empty; \t is a tab.
@@ -43,7 +43,7 @@ type Written struct {
 }
 
 // Or fills w's empty fields from a format for text.
-func (w Written) Or(f dataset.Format) Written {
+func (w TextFormat) Or(f dataset.Format) TextFormat {
 	if w.Delimiter == "" && f.Delimiter != 0 {
 		w.Delimiter = string(f.Delimiter)
 	}
@@ -56,7 +56,7 @@ func (w Written) Or(f dataset.Format) Written {
 
 // Validate checks each setting by itself and the rows against each other. Its error begins with the
 // setting's name. Whether a file fits shows when it is opened.
-func (w Written) Validate() error {
+func (w TextFormat) Validate() error {
 	if w.Encoding != "" && canonicalEncoding(w.Encoding) != utf16Any &&
 		encodingOf(w.Encoding) == nil {
 		return fmt.Errorf("encoding: %q is none that is read: use one of %s", w.Encoding, strings.Join(encodingNames(), ", "))
@@ -82,7 +82,7 @@ func (w Written) Validate() error {
 	return w.format().Validate()
 }
 
-func (w Written) format() dataset.Format {
+func (w TextFormat) format() dataset.Format {
 	f := dataset.Format{Comment: w.Comment, FirstRow: w.FirstRow}
 	if w.Escape != "" {
 		f.Escape = w.Escape[0]

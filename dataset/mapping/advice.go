@@ -31,7 +31,7 @@ func Advice(t *dataset.Table, s dataset.Schema) []string {
 			if f.Kind == dataset.Numeric {
 				all = append(all, numberAdvice(t, name, f, s.Missing)...)
 				all = append(all, unitAdvice(t, name, f)...)
-				if says := Apart(t.Distinct(name), ""); says != "" {
+				if says := LikelyMissingMarks(t.Distinct(name), ""); says != "" {
 					all = append(all, name+": "+says)
 				}
 			} else {

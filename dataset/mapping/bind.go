@@ -60,9 +60,9 @@ type target struct {
 // tally counts cells, and has the line or row of the first.
 type tally struct{ all, first int }
 
-func (n *tally) count(place func() int) {
-	if n.all++; n.all == 1 && place != nil {
-		n.first = place()
+func (t *tally) count(place func() int) {
+	if t.all++; t.all == 1 && place != nil {
+		t.first = place()
 	}
 }
 

@@ -21,11 +21,12 @@ func mayBeCode(v float64) bool {
 // of a short scale, such as 0 to 10, are all as usual as each other.
 const leastValues = 10
 
-// Apart says which of a column's numbers, of which each has so many cells, may stand for a missing
-// value though the bounds let it pass; "" if none. Such a number may be a code. It lies alone below
-// 0; or several cells have it, and more than twice as many as any number that is no code, or it
-// lies beyond twice the largest of these. A 0 is usual unless the others are far from it.
-func Apart(numbers map[string]int, decimal string) string {
+// LikelyMissingMarks says which of a column's numbers, of which each has so many cells, may stand
+// for a missing value though the bounds let it pass; "" if none. Such a number may be a code. It
+// lies alone below 0; or several cells have it, and more than twice as many as any number that is
+// no code, or it lies beyond twice the largest of these. A 0 is usual unless the others are far
+// from it.
+func LikelyMissingMarks(numbers map[string]int, decimal string) string {
 	codes := map[float64]int{}
 	low, high, usual, others, negative := math.Inf(1), math.Inf(-1), 0, 0, 0
 	for text, n := range numbers {

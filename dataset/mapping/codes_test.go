@@ -39,13 +39,13 @@ func TestApart(t *testing.T) {
 			}
 			texts[parts[i]] += n
 		}
-		got, _, _ := strings.Cut(Apart(texts, ""), " lies apart")
+		got, _, _ := strings.Cut(LikelyMissingMarks(texts, ""), " lies apart")
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 	scale := map[string]int{"0": 50, "1": 9, "2": 9, "3": 9, "9": 60}
-	if got := Apart(scale, ""); got != "" {
+	if got := LikelyMissingMarks(scale, ""); got != "" {
 		t.Errorf("a short scale: %s", got)
 	}
 }

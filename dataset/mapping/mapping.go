@@ -20,7 +20,7 @@ import (
 // Mapping describes a site's file and the source of each schema column. The zero value takes every
 // schema column from the file's column with the same name.
 type Mapping struct {
-	files.Written `yaml:",inline"`
+	files.TextFormat `yaml:",inline"`
 	// Missing are texts for a missing value, besides an empty cell.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
 	// Decimal is the decimal sign, "," or ".". If set, the other sign, spaces and apostrophes
@@ -169,7 +169,7 @@ func (m Mapping) Same(other Mapping) bool {
 // Validate checks everything that needs no file: formats, signs, zones, dates, and each rule. Its
 // error begins with the setting's name.
 func (m Mapping) Validate() error {
-	if err := m.Written.Validate(); err != nil {
+	if err := m.TextFormat.Validate(); err != nil {
 		return err
 	}
 	if err := checkDecimal(m.Decimal); err != nil {

@@ -182,7 +182,7 @@ func TestAgreedDay(t *testing.T) {
 	}
 	other := s
 	other.Date = "2023-12-31"
-	if len(s.Within(other)) == 0 || len(s.Within(s)) > 0 {
+	if len(s.Differences(other)) == 0 || len(s.Differences(s)) > 0 {
 		t.Error("schemas of different days mean the same")
 	}
 	for _, bad := range []string{"2024-02-30", "31.12.2024", "2024-12-31T00:00:00", "today"} {

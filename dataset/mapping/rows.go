@@ -56,22 +56,22 @@ func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	return r
 }
 
-// Watched are rows for a draft, which knows texts alone: they note the columns with numbers that
-// are no texts of the file.
-type Watched struct {
+// WatchedRows are rows for a draft, which knows texts alone: they note the columns with numbers
+// that are no texts of the file.
+type WatchedRows struct {
 	dataset.Rows
 	typed typed
 	found []bool // by column
 }
 
 // Watch returns rows whose columns of numbers [Suggest] is to know.
-func Watch(in dataset.Rows) *Watched {
+func Watch(in dataset.Rows) *WatchedRows {
 	numbers, _ := in.(typed)
-	return &Watched{in, numbers, make([]bool, len(in.Columns()))}
+	return &WatchedRows{in, numbers, make([]bool, len(in.Columns()))}
 }
 
 // Typed returns the columns in which a number was read that is no text of the file.
-func (w *Watched) Typed() (columns []string) {
+func (w *WatchedRows) Typed() (columns []string) {
 	for i, name := range w.Columns() {
 		if w.found[i] {
 			columns = append(columns, name)
@@ -82,7 +82,7 @@ func (w *Watched) Typed() (columns []string) {
 
 // Next implements dataset.Rows. The row passes unchanged; a cell with a point in it counts as a
 // number only if the file stores a number there.
-func (w *Watched) Next() ([]string, bool, error) {
+func (w *WatchedRows) Next() ([]string, bool, error) {
 	cells, ok, err := w.Rows.Next()
 	for i := 0; w.typed != nil && ok && i < len(cells); i++ {
 		if !w.found[i] && strings.Contains(cells[i], ".") {

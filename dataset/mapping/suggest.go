@@ -701,7 +701,7 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	if says := noNumbers(name, column, odd); says != "" {
 		d.note("%s", says)
 	}
-	if says := Apart(texts, signs[0]); says != "" {
+	if says := LikelyMissingMarks(texts, signs[0]); says != "" {
 		d.note("%s: %s", name, says)
 	}
 	slices.Sort(values)

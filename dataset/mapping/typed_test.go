@@ -61,11 +61,11 @@ func TestTypedNumbers(t *testing.T) {
 		}
 		open := func() dataset.Rows {
 			in := bytes.NewReader(b)
-			form, err := files.Detect(in, in.Size(), m.Written)
+			form, err := files.Detect(in, in.Size(), m.TextFormat)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := files.OpenForPerson(in, in.Size(), form, m.Written)
+			rows, err := files.OpenForPerson(in, in.Size(), form, m.TextFormat)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,10 +14,10 @@ import (
 const leases = `CREATE SCHEMA caucus; CREATE TABLE caucus.lease (one BOOLEAN PRIMARY KEY CHECK (one), epoch BIGINT NOT NULL, leader TEXT NOT NULL);
 	INSERT INTO caucus.lease VALUES (TRUE, 0, '')`
 
-// Carry copies all rows of files, in one transaction, into new tables in a PostgreSQL database; to
-// is its address. Nobody may write to the files meanwhile. Carry refuses a database that has such
-// tables already, and returns the number of rows.
-func Carry(ctx context.Context, to string, files ...File) (rows int, err error) {
+// CopyToServer copies all rows of files, in one transaction, into new tables in a PostgreSQL
+// database; to is its address. Nobody may write to the files meanwhile. Carry refuses a database
+// that has such tables already, and returns the number of rows.
+func CopyToServer(ctx context.Context, to string, files ...File) (rows int, err error) {
 	c, err := settings(to)
 	if err != nil {
 		return 0, err

@@ -340,7 +340,7 @@ func TestShown(t *testing.T) {
 		"postgres:/u:HIDDEN@db/caucus":                                          "postgres://…",
 		"host=db password=HIDDEN":                                               "postgres://…",
 	} {
-		if got := Shown(at); got != want {
+		if got := Redacted(at); got != want {
 			t.Errorf("Shown(%q) = %q, want %q", at, got, want)
 		}
 	}

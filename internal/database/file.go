@@ -24,7 +24,7 @@ func Create(path string) error {
 // writable, because a lost file must not pass for a new one. Open makes the same check for tables
 // in PostgreSQL.
 func Check(path string) error {
-	if Server(path) {
+	if IsServer(path) {
 		return nil
 	}
 	info, err := os.Stat(path)

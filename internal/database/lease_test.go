@@ -28,7 +28,7 @@ func leads(t *testing.T, at string) (lead func(name string) (*Lease, *DB), open 
 		Migrations: fstest.MapFS{"migrations/1.sql": {Data: []byte("CREATE TABLE notes (text TEXT NOT NULL)")}}}}
 	path := filepath.Join(t.TempDir(), "notes")
 	must(0, must(kind.Make(path)).Close())
-	must(Carry(ctx, at, File{kind, path}))
+	must(CopyToServer(ctx, at, File{kind, path}))
 	open = func(l *Lease) *DB {
 		d := must(kind.Open(at))
 		d.Guard = l

@@ -21,16 +21,16 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Server reports whether a text is the address of a PostgreSQL database, and not a file's path.
-func Server(at string) bool {
+// IsServer reports whether a text is the address of a PostgreSQL database, and not a file's path.
+func IsServer(at string) bool {
 	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
 }
 
-// Shown returns a path as it is, and of an address (Server) the scheme, host and path. The rest may
-// hold a password: before the host, behind ?, and anywhere in an address that is written wrongly,
-// such as with / in the password. Of that only the scheme is shown.
-func Shown(at string) string {
-	if !Server(at) {
+// Redacted returns a path as it is, and of an address (Server) the scheme, host and path. The rest
+// may hold a password: before the host, behind ?, and anywhere in an address that is written
+// wrongly, such as with / in the password. Of that only the scheme is shown.
+func Redacted(at string) string {
+	if !IsServer(at) {
 		if near := strings.ToLower(at); strings.HasPrefix(near, "postgres") ||
 			strings.Contains(near, "password=") {
 			return "postgres://…" // an address that is written wrongly, and no path
@@ -47,7 +47,7 @@ func Shown(at string) string {
 
 // CheckAddress refuses an address that PostgreSQL's driver cannot read.
 func CheckAddress(at string) error {
-	if _, err := pgx.ParseConfig(at); err != nil || !Server(at) {
+	if _, err := pgx.ParseConfig(at); err != nil || !IsServer(at) {
 		return errors.New("it is no address of PostgreSQL, such as postgres://caucus@db.example.org/caucus")
 	}
 	return nil

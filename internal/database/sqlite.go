@@ -54,7 +54,7 @@ type DB struct {
 // Open opens a file that Create made or Check accepted, and brings its schema up to date. With the
 // address of a PostgreSQL database, it opens the tables there that Carry made.
 func (s SQLite) Open(path string) (*DB, error) {
-	if Server(path) {
+	if IsServer(path) {
 		return s.openServer(path)
 	}
 	// busy_timeout: milliseconds to wait for another process's transaction. immediate: take the

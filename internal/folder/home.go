@@ -75,9 +75,9 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Beside returns the path given. If that is empty, it returns the folder's path with the ending
-// appended.
-func Beside(dir, ending, given string) string {
+// DefaultPath returns the path given. If that is empty, it returns the folder's path with the
+// ending appended.
+func DefaultPath(dir, ending, given string) string {
 	if given != "" {
 		return given
 	}
@@ -87,9 +87,9 @@ func Beside(dir, ending, given string) string {
 	return filepath.Clean(dir) + ending
 }
 
-// Named returns how a config file in dir names a path: relative if it lies beside the folder, so
-// that both can move.
-func Named(dir, path string) (string, error) {
+// ConfigPath returns how a config file in dir names a path: relative if it lies beside the folder,
+// so that both can move.
+func ConfigPath(dir, path string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -100,9 +100,9 @@ func Named(dir, path string) (string, error) {
 	return path, err
 }
 
-// Outside refuses a file inside a daemon's folder, because a restore of the folder would restore
-// the file too. name is the file's name in the config file.
-func Outside(dir, name, daemon string) error {
+// RefuseInside refuses a file inside a daemon's folder, because a restore of the folder would
+// restore the file too. name is the file's name in the config file.
+func RefuseInside(dir, name, daemon string) error {
 	in, err := filepath.Abs(dir)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, c := range []struct{ have, want string }{
 		{Path(dir, ""), ""}, {Path(dir, "a"), filepath.Join(dir, "a")}, {Path(dir, dir), dir},
-		{Beside("home", ".head", ""), dir + ".head"}, {Beside("home", ".head", "x"), "x"},
+		{DefaultPath("home", ".head", ""), dir + ".head"}, {DefaultPath("home", ".head", "x"), "x"},
 	} {
 		if c.have != c.want {
 			t.Errorf("have %q, want %q", c.have, c.want)
@@ -67,13 +67,13 @@ func TestNames(t *testing.T) {
 	}
 	for path, want := range map[string]string{"home.head": filepath.Join("..", "home.head"),
 		filepath.Join("far", "head"): filepath.Join(top, "far", "head")} {
-		if have, err := Named("home", path); err != nil || have != want {
+		if have, err := ConfigPath("home", path); err != nil || have != want {
 			t.Errorf("%s is named %q, %v; want %q", path, have, err, want)
 		}
 	}
 	for name, outside := range map[string]bool{"head": false, "../home/head": false,
 		filepath.Join(dir, "head"): false, "../home.head": true, filepath.Join(top, "head"): true} {
-		if err := Outside("home", name, "helper"); (err == nil) != outside {
+		if err := RefuseInside("home", name, "helper"); (err == nil) != outside {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

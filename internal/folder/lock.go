@@ -19,9 +19,9 @@ func Lock(dir string) (release func(), err error) { return LockFile(filepath.Joi
 // ErrShared says that other accounts may write in a folder.
 var ErrShared = errors.New("other accounts of this machine may write in it")
 
-// Private refuses a folder in which another account than this process's and root may write: it
+// RefuseShared refuses a folder in which another account than this process's and root may write: it
 // could put there what a daemon takes for its own. Root may look at the folder of any account.
-func Private(dir string) error {
+func RefuseShared(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err

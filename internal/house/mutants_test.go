@@ -48,13 +48,13 @@ var mutants = []mutant{
 	},
 	{
 		name: "half of a buffer is filled, and the other half served all the same", room: "privacy", file: "dice.go",
-		old: "io.ReadFull(d.stream, d.buffer[:])", new: "io.ReadFull(d.stream, d.buffer[:len(d.buffer)/2])",
+		old: "io.ReadFull(e.stream, e.buffer[:])", new: "io.ReadFull(e.stream, e.buffer[:len(e.buffer)/2])",
 		found: "TestNoiseIsIndependent",
 	},
 	{
 		name: "a label like the one before is answered like it", room: "privacy", file: "response.go",
-		old:   "\t\tout[j] = m.respond(v, d, &p)\n",
-		new:   "\t\tif j > 0 && v == s.values[j-1] {\n\t\t\tout[j] = out[j-1]\n\t\t\tcontinue\n\t\t}\n\t\tout[j] = m.respond(v, d, &p)\n",
+		old:   "\t\tout[j] = r.respond(v, d, &p)\n",
+		new:   "\t\tif j > 0 && v == s.values[j-1] {\n\t\t\tout[j] = out[j-1]\n\t\t\tcontinue\n\t\t}\n\t\tout[j] = r.respond(v, d, &p)\n",
 		found: "TestNoiseIsIndependent",
 	},
 	{
@@ -285,7 +285,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a study that waits for a silent helper is not cancelled", room: "coordinator", file: "runningstudy.go",
-		old: "if c.interrupt != nil {", new: "if c.interrupt != nil && c.name == \"\" {",
+		old: "if rs.interrupt != nil {", new: "if rs.interrupt != nil && rs.name == \"\" {",
 		found: "TestCancelledWhileSilent",
 	},
 	{
@@ -466,7 +466,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "how many records a study is about costs weights nothing", room: "aggregation", file: "counted.go",
-		old: "return max(l1, d.L1), max(l2sq, d.L2sq)", new: "return d.L1, d.L2sq",
+		old: "return max(l1, fd.L1), max(l2sq, fd.L2sq)", new: "return fd.L1, fd.L2sq",
 		found: "TestCountedBound",
 	},
 	{
@@ -561,7 +561,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "G: a stored upload leaves before its moment after a restart", room: "agent", file: "serve.go",
-		old: "d.Has(site.FileUpload) && !a.preparation.hurry && d.Early(a.now())", new: "d.Has(site.FileUpload) && a.preparation.hurry && d.Early(a.now())",
+		old: "d.Has(site.FileUpload) && !a.preparation.hurry && d.TooEarly(a.now())", new: "d.Has(site.FileUpload) && a.preparation.hurry && d.TooEarly(a.now())",
 		found: "TestKilledBeforeItsMoment",
 	},
 	{
@@ -571,7 +571,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a command calls the coordinator while records are read", room: "agent/site", file: "identity.go",
-		old: "folder.ShareFile(VoiceFile(c))", new: "folder.ShareFile(VoiceFile(c)+\".new\")",
+		old: "folder.ShareFile(CallLockFile(c))", new: "folder.ShareFile(CallLockFile(c)+\".new\")",
 		found: "TestSpeaking$",
 	},
 	{
@@ -630,7 +630,7 @@ var mutants = []mutant{
 		found: "TestEvaluateRefusals",
 	},
 	{
-		name: "a record that a study is not about keeps its label", room: "dataset", file: "held.go",
+		name: "a record that a study is not about keeps its label", room: "dataset", file: "encodedtable.go",
 		old: "r.Outside[i], r.Y[i] = true, empty.Y[0]", new: "r.Outside[i], r.Y[i] = true, max(r.Y[i], empty.Y[0])",
 		found: "TestEncodeWhere",
 	},
@@ -651,7 +651,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/conformance",
-		old: "keyed.AtMost(in, w.Plan.Unit, most)", new: "keyed.AtMost(in, w.Plan.Unit, 1000*most)",
+		old: "keyed.AtMost(in, s.Plan.Unit, most)", new: "keyed.AtMost(in, s.Plan.Unit, 1000*most)",
 		found: "TestWholeParty",
 	},
 	{
@@ -661,7 +661,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a cut may take a record of one set for one of another", room: "study/keyed", file: "keyed.go", in: "study/conformance",
-		old: "\tif k.shared == nil {\n\t\treturn rows", new: "\tif len(rows) > 0 {\n\t\treturn rows",
+		old: "\tif r.shared == nil {\n\t\treturn rows", new: "\tif len(rows) > 0 {\n\t\treturn rows",
 		found: "TestClearPartIsShared",
 	},
 	{
@@ -671,12 +671,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "a label decides which shard its record is in", room: "study/keyed", file: "keyed.go", in: "study/conformance",
-		old: "k.rule.Unit == privacy.Label || records.Patient != nil {", new: "records.Patient != nil {",
+		old: "r.rule.Unit == privacy.Label || records.Patient != nil {", new: "records.Patient != nil {",
 		found: "TestSortedFiles",
 	},
 	{
 		name: "a label decides when its record leaves", room: "study/keyed", file: "keyed.go",
-		old: "k.sorted(forOrder, k.shared)", new: "k.sorted(forOrder, k.full)",
+		old: "r.sorted(forOrder, r.shared)", new: "r.sorted(forOrder, r.full)",
 		found: "TestOrderOfSending",
 	},
 	{
@@ -703,8 +703,8 @@ var mutants = []mutant{
 	{
 		name: "the last number that is a mark elsewhere is told for the first",
 		room: "dataset/mapping", file: "bind.go",
-		old:   "if n.all++; n.all == 1 && place != nil {",
-		new:   "if n.all++; place != nil {",
+		old:   "if t.all++; t.all == 1 && place != nil {",
+		new:   "if t.all++; place != nil {",
 		found: "TestMarkElsewhere",
 	},
 	{
@@ -977,7 +977,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "why a program gave no votes is logged", room: "agent/site", file: "site.go",
-		old: "\t_ = s.Studies.Of(h).Write(FileNoVotes", new: "\ts.Config.Log.Error(why.Error())\n\t_ = s.Studies.Of(h).Write(FileNoVotes",
+		old: "\t_ = s.Studies.Folder(h).Write(FileNoVotes", new: "\ts.Config.Log.Error(why.Error())\n\t_ = s.Studies.Folder(h).Write(FileNoVotes",
 		found: "TestPrograms$",
 	},
 	{
@@ -1025,7 +1025,7 @@ var mutants = []mutant{
 		old: "\t\tif y[i] < 0 {\n\t\t\tcontinue\n\t\t}\n\t\tlatticeRow", new: "\t\tif y[i] < 0 && i > 0 {\n\t\t\ty[i] = y[i-1]\n\t\t}\n\t\tif y[i] < 0 {\n\t\t\tcontinue\n\t\t}\n\t\tlatticeRow", found: "TestRecordsAddUp",
 	},
 	{
-		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "held.go", in: "study/conformance",
+		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "encodedtable.go", in: "study/conformance",
 		old: "\t\tif !in {\n\t\t\tr.Outside[i]", new: "\t\tif !in || i > 0 && r.Outside[i-1] {\n\t\t\tr.Outside[i]", found: "TestRecordsAddUp",
 	},
 	{
@@ -1085,12 +1085,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "who is revoked meanwhile brings lost bytes", room: "coordinator", file: "repair.go",
-		old: "if err := c.certificates.Within(tx, caller); err != nil {", new: "if err := c.certificates.Within(tx, caller); err != nil && ctx == nil {",
+		old: "if err := rs.certificates.Within(tx, caller); err != nil {", new: "if err := rs.certificates.Within(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore",
 	},
 	{
 		name: "a real plan takes simulated publications", room: "study/bodies", file: "atparties.go",
-		old: "(form == formReleased) == k.Plan.Simulated {", new: "form == formReleased && k.Plan.Simulated {",
+		old: "(form == formReleased) == a.Plan.Simulated {", new: "form == formReleased && a.Plan.Simulated {",
 		found: "TestPublications$|TestSimulatedPublications$",
 	},
 	{
@@ -1116,7 +1116,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "zero-sum noise is charged by L2", room: "privacy", file: "zerosum.go",
-		old: "return DiscreteLaplace{Scale: m.Scale}", new: "return DiscreteLaplace{m.Scale, true}", found: "TestByL2IsNotForDependentNoise",
+		old: "return DiscreteLaplace{Scale: zsl.Scale}", new: "return DiscreteLaplace{zsl.Scale, true}", found: "TestByL2IsNotForDependentNoise",
 	},
 	{
 		name: "a party of k records is charged k·ρ", room: "privacy", file: "cost.go",
@@ -1231,7 +1231,7 @@ var mutants = []mutant{
 	{
 		name: "rounding coefficients to the lattice is free", room: "study/reweigh",
 		file: "reweigh.go", in: "study/conformance",
-		old: "w.Ratio.Sensitivity()/w.Lattice() + d)", new: "w.Ratio.Sensitivity()/w.Lattice())",
+		old: "s.Ratio.Sensitivity()/s.Lattice() + d)", new: "s.Ratio.Sensitivity()/s.Lattice())",
 		found: "TestRoundingIsCounted",
 	},
 	{
@@ -1252,7 +1252,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a connection's end is heard in a silence", room: "agent", file: "silence.go",
-		old:   "\tc.silence.held.RLock()\n\tdefer c.silence.held.RUnlock()\n",
+		old:   "\tq.silence.held.RLock()\n\tdefer q.silence.held.RUnlock()\n",
 		new:   "",
 		found: "TestSilenceInterrupts",
 	},
@@ -1468,7 +1468,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "the program of a site shows ledgers of servers", room: "cmd/internal/siteverbs", file: "ledgershow.go",
-		old: "	if p.servers != nil {\n\t\tf.StringVar(&p.dir", new: "	if true {\n\t\tf.StringVar(&p.dir",
+		old: "\tif l.servers != nil {\n\t\tf.StringVar(&l.dir", new: "\tif true {\n\t\tf.StringVar(&l.dir",
 		found: "TestWordsAreThePrograms",
 	},
 	{

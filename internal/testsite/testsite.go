@@ -37,7 +37,7 @@ features:
 type Site struct {
 	Config site.Config
 	Log    *bytes.Buffer
-	Asked  planning.Proposed // the study
+	Asked  planning.PreparedPlan // the study
 }
 
 // New makes a site below a folder. change alters the study's proposal; nil leaves it. Every process
@@ -99,7 +99,7 @@ func (s *Site) Declare() error {
 		return err
 	}
 	for name := range s.Config.Data {
-		_, err := all.Declare(context.Background(), name, source.How{Vouch: true},
+		_, err := all.Declare(context.Background(), name, source.DeclareOptions{Vouch: true},
 			func(d *source.Declaration) error {
 				d.By = "tester"
 				return nil
@@ -184,9 +184,9 @@ func (s *Site) Open(t testing.TB) *site.Site {
 }
 
 // Offer writes the study's plan and pool into the state folder, as an agent that has fetched them.
-func (s *Site) Offer(t testing.TB, at *site.Site) site.Dossier {
+func (s *Site) Offer(t testing.TB, at *site.Site) site.StudyFolder {
 	t.Helper()
-	d := at.Studies.Of(s.Asked.Hash)
+	d := at.Studies.Folder(s.Asked.Hash)
 	for path, err := range map[string]error{
 		d.Dir:    d.Write(site.FilePlan, s.Asked.Canonical),
 		at.Pools: os.WriteFile(at.PoolFile(s.Asked.Plan.Pool), s.Asked.PoolBytes, 0o600),

@@ -77,7 +77,7 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 		head.Set("Cache-Control", "no-store")
 		if r.URL.Path == openPath && r.Method == http.MethodGet {
 			if !byPerson(r) {
-				Say(w, http.StatusForbidden, "This link opens by itself", "A program or "+
+				WriteMessage(w, http.StatusForbidden, "This link opens by itself", "A program or "+
 					"another page asked for it. It is still good: paste it into the address line.")
 				return
 			}
@@ -85,12 +85,12 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 			return
 		}
 		if err := sameOrigin(r); err != nil {
-			Say(w, http.StatusForbidden, "This came from elsewhere", err.Error())
+			WriteMessage(w, http.StatusForbidden, "This came from elsewhere", err.Error())
 			return
 		}
 		at, ok := g.session(r)
 		if !ok {
-			Say(w, http.StatusForbidden, "This page opens with a link", "Make one on this machine, as the account that the daemon runs as: "+g.Command+". It works once, for ten minutes. A session ends after "+words(g.Lasts)+", or when the daemon stops.")
+			WriteMessage(w, http.StatusForbidden, "This page opens with a link", "Make one on this machine, as the account that the daemon runs as: "+g.Command+". It works once, for ten minutes. A session ends after "+words(g.Lasts)+", or when the daemon stops.")
 			return
 		}
 		if r.URL.Path == at+"/leave" && r.Method == http.MethodPost {
@@ -142,7 +142,7 @@ func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
 	}
 	g.mu.Unlock()
 	if err != nil {
-		Say(w, http.StatusForbidden, "This link does not open the page",
+		WriteMessage(w, http.StatusForbidden, "This link does not open the page",
 			err.Error()+" ("+g.Command+").")
 		return
 	}
@@ -184,12 +184,12 @@ func (g *Guard) leave(w http.ResponseWriter, path string) {
 	g.Log.Info("the page was left")
 	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: path + "/", MaxAge: -1, HttpOnly: true,
 		SameSite: http.SameSiteStrictMode})
-	Say(w, http.StatusOK, "You have left the page",
+	WriteMessage(w, http.StatusOK, "You have left the page",
 		"It opens again with a new link: "+g.Command+".")
 }
 
-// Say answers with a title and a sentence.
-func Say(w http.ResponseWriter, code int, title, says string) {
+// WriteMessage answers with a title and a sentence.
+func WriteMessage(w http.ResponseWriter, code int, title, says string) {
 	t, err := Templates("")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)

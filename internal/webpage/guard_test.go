@@ -124,8 +124,8 @@ func TestLinksWaitForAPerson(t *testing.T) {
 	}
 }
 
-// TestLinksOfAnotherRun: a link opens the page of the run of the daemon in which it was made, and of
-// none after that, so that nobody gets in who listened at the address in between. Without a run
+// TestLinksOfAnotherRun: a link opens the page of the run of the daemon in which it was made, and
+// of none after that, so that nobody gets in who listened at the address in between. Without a run
 // there is no link. A link names one address, where the daemon listens.
 func TestLinksOfAnotherRun(t *testing.T) {
 	d := newDoor(t)

@@ -22,10 +22,10 @@ import (
 // itself.
 const linkFile = "page.link"
 
-// runFile holds a number that each start of the daemon draws anew. A link opens the page of that run
-// alone. While the daemon is down, another account may listen at its address, and gets the links
-// that a person opens then: they open nothing, neither then nor after the next start. While it runs,
-// nobody else can listen there.
+// runFile holds a number that each start of the daemon draws anew. A link opens the page of that
+// run alone. While the daemon is down, another account may listen at its address, and gets the
+// links that a person opens then: they open nothing, neither then nor after the next start. While
+// it runs, nobody else can listen there.
 const runFile = "page.run"
 
 // LinkValid is the time within which a link must be opened.

@@ -44,10 +44,10 @@ type socketListener struct {
 	path string
 }
 
-func (l socketListener) Close() error {
-	err := l.Listener.Close()
+func (s socketListener) Close() error {
+	err := s.Listener.Close()
 	if !errors.Is(err, net.ErrClosed) {
-		err = errors.Join(err, os.Remove(l.path))
+		err = errors.Join(err, os.Remove(s.path))
 	}
 	return err
 }

@@ -295,8 +295,8 @@ func (d *Document) Put(value *yaml.Node, keys ...string) {
 	}
 }
 
-// Bared returns a document's error without file and line.
-func Bared(err error) error {
+// WithoutPlace returns a document's error without file and line.
+func WithoutPlace(err error) error {
 	var in *located
 	if errors.As(err, &in) {
 		return in.err

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestHostileTexts: what a text makes its reader hold is bounded by its size, and so is the depth of
-// what nests. Aliases of aliases are refused, and so are so many keys that comparing each with each
-// would take minutes.
+// TestHostileTexts: what a text makes its reader hold is bounded by its size, and so is the depth
+// of what nests. Aliases of aliases are refused, and so are so many keys that comparing each with
+// each would take minutes.
 func TestHostileTexts(t *testing.T) {
 	const size = 1 << 18
 	type tables struct {

@@ -76,7 +76,7 @@ type LowerBound struct {
 }
 
 // Exceeds reports whether the bound refutes a claimed ε at its δ.
-func (f LowerBound) Exceeds(epsilon float64) bool { return f.Epsilon > epsilon }
+func (l LowerBound) Exceeds(epsilon float64) bool { return l.Epsilon > epsilon }
 
 // Most runs the audit repeats times and returns the largest bound. The probability of a false alarm
 // is up to repeats times FalseAlarm.

@@ -103,10 +103,10 @@ type DependenceFinding struct {
 	Tests   int     `json:"tests"`
 }
 
-func (f *DependenceFinding) see(share float64, by string, numbers ...any) {
-	f.Dependent = f.Dependent || share >= 1
-	if share > f.Share {
-		f.Share, f.By = share, fmt.Sprintf(by, numbers...)
+func (d *DependenceFinding) see(share float64, by string, numbers ...any) {
+	d.Dependent = d.Dependent || share >= 1
+	if share > d.Share {
+		d.Share, d.By = share, fmt.Sprintf(by, numbers...)
 	}
 }
 
@@ -138,13 +138,13 @@ func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
 
 // repeats finds the first two words (runs of numbers, see Dependence) that agree up to a shift and
 // a sign.
-func (f *DependenceFinding) repeats(noise []int64, chance, level float64) {
+func (d *DependenceFinding) repeats(noise []int64, chance, level float64) {
 	n := float64(len(noise))
 	if n == 0 || chance >= 1 {
 		return
 	}
 	w := 1 + int(math.Ceil(math.Log(level/(n*n))/math.Log(chance)))
-	f.Tests++
+	d.Tests++
 	seen := make(map[uint64]int, len(noise))
 	for at := 0; at+w <= len(noise); at++ {
 		h := wordOf(noise[at : at+w])
@@ -152,7 +152,7 @@ func (f *DependenceFinding) repeats(noise []int64, chance, level float64) {
 		if !again {
 			seen[h] = at
 		} else if sameWord(noise[first:first+w], noise[at:at+w]) {
-			f.see(1, "%d numbers from the %dth on repeat those from the %dth on, up to a shift and a sign", w, at+1, first+1)
+			d.see(1, "%d numbers from the %dth on repeat those from the %dth on, up to a shift and a sign", w, at+1, first+1)
 			return
 		}
 	}
@@ -187,7 +187,7 @@ func sameWord(a, b []int64) bool {
 // leaning tests whether scores are correlated: at each lag up to twice the longest answer, in the
 // sequence of all scores; between each two answers; and, if all answers are equally long, between
 // each two places.
-func (f *DependenceFinding) leaning(what string, rows [][]float64, level float64) {
+func (d *DependenceFinding) leaning(what string, rows [][]float64, level float64) {
 	var all []float64
 	even, longest := true, 0
 	for _, r := range rows {
@@ -203,11 +203,11 @@ func (f *DependenceFinding) leaning(what string, rows [][]float64, level float64
 	if even {
 		tests += longest * (longest - 1) / 2
 	}
-	f.Tests += tests
+	d.Tests += tests
 	reach := 2 * math.Log(2*float64(tests)/level)
 	see := func(x, y []float64, by string, numbers ...any) {
 		terms := max(1, min(len(x), len(y)))
-		f.see(math.Abs(products(x, y))/math.Sqrt(reach*float64(terms)), what+"s of "+by, numbers...)
+		d.see(math.Abs(products(x, y))/math.Sqrt(reach*float64(terms)), what+"s of "+by, numbers...)
 	}
 	for lag := 1; lag <= lags; lag++ {
 		see(all[lag:], all, "each number and of that %d before it", lag)

@@ -67,9 +67,9 @@ func OpenSQLite(path string) (*Journal, error) {
 func OpenServer(address string) (*Journal, error) {
 	db, err := file.Open(address)
 	if err != nil {
-		return nil, fmt.Errorf("open ledger in %s: %w", database.Shown(address), explain(err))
+		return nil, fmt.Errorf("open ledger in %s: %w", database.Redacted(address), explain(err))
 	}
-	return &Journal{db, database.Shown(address)}, nil
+	return &Journal{db, database.Redacted(address)}, nil
 }
 
 // Guard lets only the holder of the lease write.

@@ -14,7 +14,7 @@ import (
 func server(t testing.TB) (one, two *Journal) {
 	at, path := testserver.Database(t), filepath.Join(t.TempDir(), "ledger")
 	must(0, must(OpenSQLite(path)).Close())
-	must(database.Carry(ctx, at, SQLite(path)))
+	must(database.CopyToServer(ctx, at, SQLite(path)))
 	one = must(OpenServer(at))
 	two = must(OpenServer(at))
 	t.Cleanup(func() { one.Close(); two.Close() })

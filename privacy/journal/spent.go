@@ -29,7 +29,7 @@ type Spending struct {
 
 // OpenExisting opens the journal in a file, or at PostgreSQL's address. It creates none.
 func OpenExisting(file string) (*Journal, error) {
-	if database.Server(file) {
+	if database.IsServer(file) {
 		return OpenServer(file)
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {

@@ -100,7 +100,7 @@ func planWith(noise study.Noise, change func(*study.Plan)) study.Plan {
 
 // taskOf is a plan's task.
 func taskOf(p study.Plan, matrix *shares.Matrix) bodies.Task {
-	return bodies.Task{Agreed: study.Agree(silent{}, p, nil),
+	return bodies.Task{TaskBase: study.NewTaskBase(silent{}, p, nil),
 		Statistic: answers{plan: p, matrix: matrix}}
 }
 
@@ -123,7 +123,8 @@ func bodyOf(t testing.TB, task bodies.Task, l *privacy.Ledger, records *dataset.
 	key string) []byte {
 	t.Helper()
 	c := must[study.Contribution](t)(task.Contribute(study.NewInputs(records, []byte(key))))
-	released := must[[]privacy.Published](t)(study.Settle(t.Context(), l, task.Hash(), c.Requests))
+	released := must[[]privacy.Published](t)(study.ReleaseRequests(t.Context(), l, task.Hash(),
+		c.Requests))
 	return must[[]byte](t)(c.Body(released))
 }
 
@@ -132,7 +133,7 @@ func ledger(t testing.TB) *privacy.Ledger {
 }
 
 // sumOf adds bodies, half of them in a sum that is stored, read again and merged.
-func sumOf(t testing.TB, task bodies.Task, all ...[]byte) study.Summed {
+func sumOf(t testing.TB, task bodies.Task, all ...[]byte) study.Contributions {
 	t.Helper()
 	sum, half, read := must[study.Sum](t)(task.NewSum()), must[study.Sum](t)(task.NewSum()),
 		must[study.Sum](t)(task.NewSum())
@@ -154,7 +155,7 @@ func sumOf(t testing.TB, task bodies.Task, all ...[]byte) study.Summed {
 	if again := must[[]byte](t)(read.MarshalBinary()); !bytes.Equal(again, stored) {
 		t.Errorf("after refusals the sum is %x, before them %x", again, stored)
 	}
-	return study.Summed{Sum: sum, Contributions: len(all), Weight: sum.Weight()}
+	return study.Contributions{Sum: sum, Contributions: len(all), Weight: sum.Weight()}
 }
 
 // TestClearSums: with noise at the coordinator, exact numbers add up to one request, and the total
@@ -175,7 +176,8 @@ func TestClearSums(t *testing.T) {
 		t.Errorf("the sum is %v, want %v as varints", exact, want)
 	}
 	requests := must[[]study.Request](t)(of.Sum.Requests(3))
-	released := must[[]privacy.Published](t)(study.Settle(t.Context(), none, task.Hash(), requests))
+	released := must[[]privacy.Published](t)(study.ReleaseRequests(t.Context(), none, task.Hash(),
+		requests))
 	total, _, err := task.Total(of, released)
 	if err != nil || total.Draws != 1 || total.Weight != 6 || len(total.Values) != 3 ||
 		total.Values[1] != float64(released[0].Values[1]) {
@@ -197,7 +199,7 @@ func TestClearSums(t *testing.T) {
 		t.Error("a sum with noise is merged into one without")
 	}
 	for name, wrong := range map[string]struct {
-		of study.Summed
+		of study.Contributions
 		r  []privacy.Published
 	}{
 		"no release":                 {of, nil},
@@ -205,8 +207,8 @@ func TestClearSums(t *testing.T) {
 		"a release of fewer numbers": {of, []privacy.Published{{Values: []int64{1, 2}}}},
 		"a share":                    {of, []privacy.Published{{Residues: [][2]uint64{{1, 1}}}}},
 		"more records than can be": {
-			study.Summed{Sum: of.Sum, Contributions: 3, Weight: 3*most + 1}, released},
-		"fewer records than can be": {study.Summed{Sum: of.Sum, Contributions: 7, Weight: 6}, released},
+			study.Contributions{Sum: of.Sum, Contributions: 3, Weight: 3*most + 1}, released},
+		"fewer records than can be": {study.Contributions{Sum: of.Sum, Contributions: 7, Weight: 6}, released},
 	} {
 		if _, _, err := task.Total(wrong.of, wrong.r); err == nil {
 			t.Errorf("%s: a total is made", name)
@@ -268,7 +270,8 @@ func TestReleasedSums(t *testing.T) {
 		l := ledger(t)
 		c := must[study.Contribution](t)(task.Contribute(study.NewInputs(answered(i, i),
 			[]byte("key"))))
-		r := must[[]privacy.Published](t)(study.Settle(t.Context(), l, task.Hash(), c.Requests))
+		r := must[[]privacy.Published](t)(study.ReleaseRequests(t.Context(), l, task.Hash(),
+			c.Requests))
 		for j, v := range r[0].Values {
 			want[j] += float64(v)
 		}
@@ -374,7 +377,7 @@ func TestSimulatedPublications(t *testing.T) {
 	}
 	real := taskOf(planWith(study.NoiseSite, nil), nil)
 	c := must[study.Contribution](t)(real.Contribute(study.NewInputs(answered(0), []byte("a"))))
-	drawn := must[[]privacy.Published](t)(study.Settle(t.Context(), privacy.Simulation(1),
+	drawn := must[[]privacy.Published](t)(study.ReleaseRequests(t.Context(), privacy.Simulation(1),
 		real.Hash(), c.Requests))
 	if body, err := c.Body(drawn); err == nil &&
 		must[study.Sum](t)(real.NewSum()).Check(body) == nil {
@@ -416,7 +419,8 @@ func TestShares(t *testing.T) {
 			share := must[shares.SecretShare](t)(at[r].Finish(at[1-r].Message()))
 			request := must[study.Request](t)(bodies.ShareRequest(task.Statistic, shares.Role(r),
 				share, weight))
-			p := must[[]privacy.Published](t)(study.Settle(t.Context(), ledger(t), task.Hash(),
+			p := must[[]privacy.Published](t)(study.ReleaseRequests(t.Context(), ledger(t),
+				task.Hash(),
 				[]study.Request{request}))
 			released = append(released, p...)
 			terms := must[study.ReleaseTerms](t)(task.Statistic.Terms(weight))
@@ -426,7 +430,7 @@ func TestShares(t *testing.T) {
 			}
 			ids[p[0].ID] = true
 		}
-		of := study.Summed{Contributions: 1, Weight: weight}
+		of := study.Contributions{Contributions: 1, Weight: weight}
 		total, _, err := task.Total(of, released)
 		if err != nil || total.Draws != 2 {
 			t.Fatalf("%s: %v, %v", name, total, err)
@@ -469,7 +473,7 @@ type unproven struct{ bodies.Statistic }
 // TestNothingProved: what has no proof is not split, and its shares have no size and no work.
 func TestNothingProved(t *testing.T) {
 	p := planWith(study.NoiseAggregators, nil)
-	task := bodies.Task{Agreed: study.Agree(silent{}, p, nil),
+	task := bodies.Task{TaskBase: study.NewTaskBase(silent{}, p, nil),
 		Statistic: unproven{answers{plan: p}}}
 	if _, _, err := task.Split(study.NewInputs(answered(0), []byte("a")), "a",
 		rand.Reader); err == nil {
@@ -530,7 +534,7 @@ func TestFinishBy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	of := study.Summed{Sum: sum, Contributions: 2, Weight: sum.Weight()}
+	of := study.Contributions{Sum: sum, Contributions: 2, Weight: sum.Weight()}
 	r := []privacy.Published{{Values: []int64{5, 1, 2}}}
 	one := must[study.Result](t)(task.FinishBy(asValues{}, of, r))
 	two := must[study.Result](t)(task.FinishBy(asValues{}, of, r))

@@ -56,10 +56,10 @@ func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 }
 
 // claim returns the publication that a party claims under the plan's terms, without its values.
-func (k AtParties) claim() privacy.Published {
-	return privacy.Published{ID: k.id, Mechanism: k.Terms.Mechanism.Name(),
-		Parameters: privacy.ParametersOf(k.Terms.Mechanism), Bound: k.Terms.Bound,
-		Simulated: k.Plan.Simulated}
+func (a AtParties) claim() privacy.Published {
+	return privacy.Published{ID: a.id, Mechanism: a.Terms.Mechanism.Name(),
+		Parameters: privacy.ParametersOf(a.Terms.Mechanism), Bound: a.Terms.Bound,
+		Simulated: a.Plan.Simulated}
 }
 
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
@@ -73,7 +73,7 @@ func releasedUnder(r privacy.Published) [sha256.Size]byte {
 
 // Append appends a publication to b. It must be of the party's ledger and of exactly the plan's
 // terms.
-func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
+func (a AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	form, numbers := formReleased, r.Values
 	switch {
 	case r.Simulated && r.Reals != nil:
@@ -83,26 +83,26 @@ func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 		}
 	case r.Simulated:
 		form = formSimulated
-	case !r.Genuine() || releasedUnder(r) != k.under:
+	case !r.Genuine() || releasedUnder(r) != a.under:
 		return nil, errors.New("encode contribution: it is not what this party's ledger released for the plan, on its terms")
 	}
-	b = append(append(b, form), k.under[:]...)
+	b = append(append(b, form), a.under[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Sequence))
 	b = append(b, r.Entry[:]...)
 	return AppendFixed(b, numbers), nil
 }
 
 // Published decodes a publication of n values. It refuses one of another plan or other terms.
-func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
-	r := k.claim()
+func (a AtParties) Published(b []byte, n int) (privacy.Published, error) {
+	r := a.claim()
 	if len(b) != PublishedSize(n) {
 		return r, fmt.Errorf("it has %d bytes where %d numbers that were released have %d", len(b), n, PublishedSize(n))
 	}
 	form := b[0]
-	if form < formReleased || form > formReal || (form == formReleased) == k.Plan.Simulated {
+	if form < formReleased || form > formReal || (form == formReleased) == a.Plan.Simulated {
 		return r, errors.New("a simulated plan takes simulated publications only, and no other takes one; or another version wrote it")
 	}
-	if !bytes.Equal(b[1:1+sha256.Size], k.under[:]) {
+	if !bytes.Equal(b[1:1+sha256.Size], a.under[:]) {
 		return r, errors.New("it was released for another plan, or on other terms than plan and pool give")
 	}
 	r.Sequence, r.Entry = int64(binary.BigEndian.Uint64(b[1+sha256.Size:])),

@@ -22,20 +22,20 @@ func NewClearSum(q Statistic) *ClearSum {
 }
 
 // Check reads the whole body and keeps nothing. Errors wrap study.ErrContribution.
-func (s *ClearSum) Check(body []byte) error {
-	_, _, err := s.parse(body)
+func (c *ClearSum) Check(body []byte) error {
+	_, _, err := c.parse(body)
 	return err
 }
 
-func (s *ClearSum) parse(body []byte) ([]int64, int64, error) {
-	if s.committed {
+func (c *ClearSum) parse(body []byte) ([]int64, int64, error) {
+	if c.committed {
 		if len(body) < commitmentSize {
 			return nil, 0, fmt.Errorf("%w: it has no commitment before its numbers",
 				study.ErrContribution)
 		}
 		body = body[commitmentSize:]
 	}
-	v, w, err := s.Statistic.ParseClear(body)
+	v, w, err := c.Statistic.ParseClear(body)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, err)
 	}
@@ -43,65 +43,65 @@ func (s *ClearSum) parse(body []byte) ([]int64, int64, error) {
 }
 
 // Add adds exact integers, so order does not matter. An error leaves the sum unchanged.
-func (s *ClearSum) Add(body []byte) error {
-	v, w, err := s.parse(body)
+func (c *ClearSum) Add(body []byte) error {
+	v, w, err := c.parse(body)
 	if err != nil {
 		return err
 	}
-	addInto(s.vector, v)
-	s.weight += w
+	addInto(c.vector, v)
+	c.weight += w
 	return nil
 }
 
 // Merge adds another sum of the same statistic's length. It does not compare plans.
-func (s *ClearSum) Merge(o study.Sum) error {
+func (c *ClearSum) Merge(o study.Sum) error {
 	other, ok := o.(*ClearSum)
-	if !ok || len(other.vector) != len(s.vector) {
+	if !ok || len(other.vector) != len(c.vector) {
 		return fmt.Errorf("merge sums: they belong to different plans")
 	}
-	addInto(s.vector, other.vector)
-	s.weight += other.weight
+	addInto(c.vector, other.vector)
+	c.weight += other.weight
 	return nil
 }
 
 // Requests asks for one release of the whole sum, on terms of its weight. The number of
 // contributions has no influence.
-func (s *ClearSum) Requests(int) ([]study.Request, error) {
-	return Requests(s.Statistic, s.vector, s.weight)
+func (c *ClearSum) Requests(int) ([]study.Request, error) {
+	return Requests(c.Statistic, c.vector, c.weight)
 }
 
 // Public is false: exact sums are for the coordinator alone, and no reader of a release may see
 // one.
-func (s *ClearSum) Public() bool { return false }
+func (c *ClearSum) Public() bool { return false }
 
 // Contributions is −1: weight is counted, not contributions.
-func (s *ClearSum) Contributions() int { return -1 }
+func (c *ClearSum) Contributions() int { return -1 }
 
 // Weight is the total of ballots or records as the bodies declare it. Each party's share of it is
 // public.
-func (s *ClearSum) Weight() int64 { return s.weight }
+func (c *ClearSum) Weight() int64 { return c.weight }
 
 // MarshalBinary writes weight and vector as signed varints. The length depends on the sum: store it
 // where its exact bytes may be seen.
-func (s *ClearSum) MarshalBinary() ([]byte, error) {
-	return AppendVector(binary.AppendVarint(nil, s.weight), s.vector), nil
+func (c *ClearSum) MarshalBinary() ([]byte, error) {
+	return AppendVector(binary.AppendVarint(nil, c.weight), c.vector), nil
 }
 
 // UnmarshalBinary replaces the sum. It refuses another number of cells, bytes at the end and a
 // negative weight; the old sum then stays.
-func (s *ClearSum) UnmarshalBinary(b []byte) error {
+func (c *ClearSum) UnmarshalBinary(b []byte) error {
 	w, b, err := CutVarint(b)
 	if err != nil {
 		return err
 	}
-	vector, err := ParseVector(b, len(s.vector))
+	vector, err := ParseVector(b, len(c.vector))
 	if err != nil {
 		return err
 	}
 	if w < 0 {
 		return fmt.Errorf("read sum: its weight is %d", w)
 	}
-	s.vector, s.weight = vector, w
+	c.vector, c.weight = vector, w
 	return nil
 }
 
@@ -124,23 +124,23 @@ func releasedOf(p study.Plan, q Statistic) (AtParties, error) {
 
 const weightSize = 8
 
-func (s *releasedSum) Check(body []byte) error {
-	_, _, err := s.parse(body)
+func (rs *releasedSum) Check(body []byte) error {
+	_, _, err := rs.parse(body)
 	return err
 }
 
-func (s *releasedSum) Add(body []byte) error {
-	v, w, err := s.parse(body)
+func (rs *releasedSum) Add(body []byte) error {
+	v, w, err := rs.parse(body)
 	if err != nil {
 		return err
 	}
-	addInto(s.vector, v)
-	s.weight += w
-	s.draws++
+	addInto(rs.vector, v)
+	rs.weight += w
+	rs.draws++
 	return nil
 }
 
-func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
+func (rs *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	fail := func(format string, args ...any) ([]int64, int64, error) {
 		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))
 	}
@@ -148,10 +148,10 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 		return fail("it is truncated or not a contribution")
 	}
 	weight, body := binary.BigEndian.Uint64(body), body[weightSize:]
-	if least, most := s.q.Weights(); weight < uint64(least) || weight > uint64(most) {
+	if least, most := rs.q.Weights(); weight < uint64(least) || weight > uint64(most) {
 		return fail("it declares a weight of %d, the plan takes %d to %d", weight, least, most)
 	}
-	r, err := s.at.Published(body, len(s.vector))
+	r, err := rs.at.Published(body, len(rs.vector))
 	if err != nil {
 		return fail("%w", err)
 	}
@@ -162,7 +162,7 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 		return r.Values, int64(weight), nil
 	}
 	// The limit keeps the sum over all sites from overflowing. Honest values are far smaller.
-	limit := (1 << 60) / s.at.Plan.MostParties()
+	limit := (1 << 60) / rs.at.Plan.MostParties()
 	for _, v := range r.Values {
 		if v < -limit || v > limit {
 			return fail("a value is beyond %d, which no honest release is", limit)
@@ -171,30 +171,30 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	return r.Values, int64(weight), nil
 }
 
-func (s *releasedSum) Merge(o study.Sum) error {
+func (rs *releasedSum) Merge(o study.Sum) error {
 	other, ok := o.(*releasedSum)
-	if !ok || other.at.id != s.at.id {
+	if !ok || other.at.id != rs.at.id {
 		return fmt.Errorf("merge sums: they belong to different plans")
 	}
-	addInto(s.vector, other.vector)
-	s.weight += other.weight
-	s.draws += other.draws
+	addInto(rs.vector, other.vector)
+	rs.weight += other.weight
+	rs.draws += other.draws
 	return nil
 }
 
-func (s *releasedSum) Requests(int) ([]study.Request, error) { return nil, nil }
+func (rs *releasedSum) Requests(int) ([]study.Request, error) { return nil, nil }
 
-func (s *releasedSum) Public() bool       { return true }
-func (s *releasedSum) Contributions() int { return s.draws }
-func (s *releasedSum) Weight() int64      { return s.weight }
+func (rs *releasedSum) Public() bool       { return true }
+func (rs *releasedSum) Contributions() int { return rs.draws }
+func (rs *releasedSum) Weight() int64      { return rs.weight }
 
-func (s *releasedSum) MarshalBinary() ([]byte, error) {
-	b := binary.AppendVarint(nil, s.weight)
-	b = binary.AppendVarint(b, int64(s.draws))
-	return AppendVector(b, s.vector), nil
+func (rs *releasedSum) MarshalBinary() ([]byte, error) {
+	b := binary.AppendVarint(nil, rs.weight)
+	b = binary.AppendVarint(b, int64(rs.draws))
+	return AppendVector(b, rs.vector), nil
 }
 
-func (s *releasedSum) UnmarshalBinary(b []byte) error {
+func (rs *releasedSum) UnmarshalBinary(b []byte) error {
 	w, b, err := CutVarint(b)
 	if err != nil {
 		return err
@@ -203,21 +203,21 @@ func (s *releasedSum) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	vector, err := ParseVector(b, len(s.vector))
+	vector, err := ParseVector(b, len(rs.vector))
 	if err != nil {
 		return err
 	}
 	if w < 0 || d < 0 {
 		return fmt.Errorf("read sum: its weight is %d, of %d draws", w, d)
 	}
-	s.vector, s.weight, s.draws = vector, w, int(d)
+	rs.vector, rs.weight, rs.draws = vector, w, int(d)
 	return nil
 }
 
-func (s *releasedSum) released() Total {
-	total := Total{Weight: float64(s.weight), Draws: s.draws,
-		Values: make([]float64, len(s.vector))}
-	for i, v := range s.vector {
+func (rs *releasedSum) released() Total {
+	total := Total{Weight: float64(rs.weight), Draws: rs.draws,
+		Values: make([]float64, len(rs.vector))}
+	for i, v := range rs.vector {
 		total.Values[i] = float64(v)
 	}
 	return total

@@ -12,7 +12,7 @@ import (
 // Task is the task of a kind whose contributions are integer vectors that are added up (Statistic).
 // The parties or the servers release the total, and the result follows from the total.
 type Task struct {
-	study.Agreed
+	study.TaskBase
 	Statistic Statistic
 	Fresh     uint64 // seeds the public randomness in the search for λ
 }
@@ -48,7 +48,7 @@ type Finisher interface {
 
 // FinishBy makes the result of what was released: of this task, by its own Finisher.
 func (s Task) FinishBy(
-	f Finisher, of study.Summed, released []privacy.Published,
+	f Finisher, of study.Contributions, released []privacy.Published,
 ) (study.Result, error) {
 	total, rng, err := s.Total(of, released)
 	if err != nil {
@@ -224,7 +224,7 @@ func (s Task) NewSum() (study.Sum, error) {
 
 // Total is what a result is made of, with public randomness for that: the sum if the parties added
 // the noise, else the servers' releases r.
-func (s Task) Total(of study.Summed, r []privacy.Published) (Total, *rand.Rand, error) {
+func (s Task) Total(of study.Contributions, r []privacy.Published) (Total, *rand.Rand, error) {
 	fail := func(format string, args ...any) (Total, *rand.Rand, error) {
 		return Total{}, nil, fmt.Errorf("finish %s: "+format,
 			append([]any{s.Plan().Kind}, args...)...)

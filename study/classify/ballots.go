@@ -141,11 +141,11 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 
 // shardsOf returns the rows from which each shard's classifier learns (keyed.Records.Shards). It
 // leaves out records without a label, because nothing can be learned from them. The empty records
-// of keyed.Exactly, which have no label, may all be in one shard and could make that shard late.
+// of keyed.ExactlyN, which have no label, may all be in one shard and could make that shard late.
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
-	shards := [][]int{dataset.Span(0, in.Records.Len())}
+	shards := [][]int{dataset.RowRange(0, in.Records.Len())}
 	if n > 1 {
-		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records,
+		shards = keyed.NewRecords(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records,
 			in.ShardKey()).Shards(in.Records)
 	}
 	for s, rows := range shards {

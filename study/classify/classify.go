@@ -215,7 +215,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 			Mechanisms())
 	}
 	q, err := m.newStatistic(p, pool)
-	return Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q,
+	return Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: q,
 		Fresh: 0x6c616d626461}}, err
 }
 

@@ -341,11 +341,11 @@ func TestSettleOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	first, err := study.Settle(ctx, l, study.HashOf([]byte("plan")), asks)
+	first, err := study.ReleaseRequests(ctx, l, study.HashOf([]byte("plan")), asks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := study.Settle(ctx, l, study.HashOf([]byte("plan")), asks)
+	second, err := study.ReleaseRequests(ctx, l, study.HashOf([]byte("plan")), asks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +354,8 @@ func TestSettleOnce(t *testing.T) {
 			t.Fatal("a second settlement drew again")
 		}
 	}
-	if _, err := study.Settle(ctx, l, study.HashOf([]byte("other plan")), asks); err != nil {
+	if _, err := study.ReleaseRequests(ctx, l, study.HashOf([]byte("other plan")),
+		asks); err != nil {
 		t.Fatal(err)
 	}
 	totals, _ := l.Totals(ctx)

@@ -31,7 +31,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	b.KeepsSum = false
 	switch {
 	case p.Unit == privacy.Label:
-		return study.OfLabels()
+		return study.RemovalOfLabels()
 	case p.Mechanism == "cross" && p.Unit == privacy.Record:
 		b.L2sq, b.L1, b.Cells = half(b.L2sq), half(b.L1), (b.Cells+1)/2
 	case p.Mechanism == "tally" && p.Unit == privacy.Party:
@@ -44,9 +44,10 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	case p.Mechanism == "means" && p.Unit == privacy.Party:
 		b.L2sq, b.L1 = half(half(b.L2sq)), half(b.L1)
 	case TermsOf(p).Shards > 1:
-		return study.Unproved("a shard that loses a record casts another ballot, which is what replacing the record does")
+		return study.RemovalUnproved("a shard that loses a record casts another ballot, which is what replacing the record does")
 	default:
-		return study.Unproved("it is not proved for mechanism %s at unit %s", p.Mechanism, p.Unit)
+		return study.RemovalUnproved("it is not proved for mechanism %s at unit %s", p.Mechanism,
+			p.Unit)
 	}
 	return study.Removal{Bound: &b, Why: why}
 }

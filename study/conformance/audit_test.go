@@ -228,7 +228,7 @@ func (c clinic) asksOf(t testing.TB, p study.Plan, parties ...*dataset.Records) 
 		t.Fatal(err)
 	}
 	task := conformance.TaskOf(t, p, c.pool)
-	all, err := study.Gather(task)
+	all, err := study.NewAccumulator(task)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func TestOneLength(t *testing.T) {
 		want := map[int]int{} // by number of records
 		for draw := range 10 {
 			n := []int{40, 60}[draw%2]
-			in := keyed.Exactly(kinds.RuleOf(a.p), a.p.Schema, a.records(n), n, []byte{1})
+			in := keyed.ExactlyN(kinds.RuleOf(a.p), a.p.Schema, a.records(n), n, []byte{1})
 			d, err := task.Contribute(a.c.inputs(in, draw))
 			if err != nil {
 				t.Fatal(err)
@@ -125,7 +125,7 @@ func TestOneLength(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r, err := study.Settle(t.Context(), l, task.Hash(), d.Requests)
+			r, err := study.ReleaseRequests(t.Context(), l, task.Hash(), d.Requests)
 			if err != nil {
 				t.Fatal(err)
 			}

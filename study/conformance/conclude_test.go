@@ -111,7 +111,7 @@ func TestSummedIsATerm(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := life.Conclude(ctx, s, conformance.TaskOf(t, p, other),
-				study.Summed{Sum: there}, l); !errors.Is(err, privacy.ErrConflict) {
+				study.Contributions{Sum: there}, l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("another matrix: %v, want ErrConflict", err)
 			}
 			here, err := study.TermsDigest(conformance.TaskOf(t, p, with))

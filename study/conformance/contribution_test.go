@@ -91,7 +91,7 @@ func asAgent(b *testing.B, p study.Plan, pool *auxdata.Pool, in study.Inputs) []
 	must(b, study.Reserve(ctx, ledger, task.Hash(), reserved, charges))
 	made, err := task.Contribute(in)
 	must(b, err)
-	released, err := study.Settle(ctx, ledger, task.Hash(), made.Requests)
+	released, err := study.ReleaseRequests(ctx, ledger, task.Hash(), made.Requests)
 	must(b, err)
 	body, err := made.Body(released)
 	must(b, err)

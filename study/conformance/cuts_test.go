@@ -223,7 +223,7 @@ func TestClearPartIsShared(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if published, err = study.Settle(t.Context(), l, task.Hash(),
+					if published, err = study.ReleaseRequests(t.Context(), l, task.Hash(),
 						d.Requests); err != nil {
 						t.Fatal(err)
 					}

@@ -110,7 +110,7 @@ func TestStudiesDrawApart(t *testing.T) {
 		for range parties {
 			l := open()
 			for number := range 100 / parties {
-				r, err := study.Settle(t.Context(), l, hash(number), asks)
+				r, err := study.ReleaseRequests(t.Context(), l, hash(number), asks)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -65,7 +65,7 @@ func TestForm(t *testing.T) {
 	for form := range study.ManifestForm + 2 {
 		r := read()
 		r.Form, r.Software = form, "v0.7.1"
-		_, err := results.Usable(r)
+		_, err := results.CheckedPlan(r)
 		want := fmt.Sprintf("it has form %d, and this program reads form %d alone: use the version that made it, v0.7.1", form, study.ManifestForm)
 		bad := strings.Join(conformance.Fails(verify.Claims(r, pool)), "\n")
 		if form == study.ManifestForm {

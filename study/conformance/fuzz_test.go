@@ -40,7 +40,7 @@ func FuzzBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		p := plans[int(which)%len(plans)]
 		task := conformance.TaskOf(t, p, c.pool)
-		all, err := study.Gather(task)
+		all, err := study.NewAccumulator(task)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func FuzzBody(f *testing.F) {
 func FuzzSum(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for i, p := range plans {
-		all, err := study.Gather(conformance.TaskOf(f, p, c.pool))
+		all, err := study.NewAccumulator(conformance.TaskOf(f, p, c.pool))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func FuzzSum(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		p := plans[int(which)%len(plans)]
 		task := conformance.TaskOf(t, p, c.pool)
-		if _, keeps := task.(study.Keeper); keeps {
+		if _, keeps := task.(study.BodyKeeper); keeps {
 			if all, _, err := study.ParseBodies(data); err == nil {
 				if again, _ := all.MarshalBinary(); !bytes.Equal(again, data) {
 					t.Fatal("bodies change on their way through bytes")

@@ -64,7 +64,7 @@ func TestPublicationsOfOtherLengths(t *testing.T) {
 					forged.Published, forged.Ledger = [][]byte{b}, []privacy.Line{line}
 					// The result uses exactly the plan's number of values.
 					x.Values = append(x.Values, 0)[:cells]
-					forged.Result, err = task.Finish(study.Summed{Contributions: r.Parties,
+					forged.Result, err = task.Finish(study.Contributions{Contributions: r.Parties,
 						Weight: r.Weight}, []privacy.Published{x})
 					must(t, err)
 					forged.Result.Warnings = append(forged.Result.Warnings,
@@ -159,7 +159,7 @@ func TestDamagedBodies(t *testing.T) {
 				_, _ = weighed.Answer(d, c.pool, make([]float64, c.pool.Rows()))
 			})
 			use("margins", func() { _, _ = weighed.MarginsOf(d) })
-			use("weigh", func() { _, _ = weighed.Weigh(d, table) })
+			use("weigh", func() { _, _ = weighed.AttachWeights(d, table) })
 			use("source", func() { _, _ = weighed.PoolSource(d, table) })
 			use("ratio", func() {
 				e, err := estimated.Estimate(d, records)
@@ -237,7 +237,7 @@ func damages(t testing.TB, text []byte) (all [][]byte) {
 func TestUsable(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
 	r := conformance.Genuine(t, conformance.ClassifyPlan(schema, pool, m), pool, records)
-	if _, err := results.Usable(r); err != nil {
+	if _, err := results.CheckedPlan(r); err != nil {
 		t.Fatalf("as it was made: %v", err)
 	}
 	body := bytes.TrimSuffix(r.Result.Body, []byte("}"))
@@ -251,7 +251,7 @@ func TestUsable(t *testing.T) {
 	} {
 		changed := r
 		change(&changed)
-		if _, err := results.Usable(changed); err == nil {
+		if _, err := results.CheckedPlan(changed); err == nil {
 			t.Errorf("%s: it is used", name)
 		}
 	}

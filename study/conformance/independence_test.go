@@ -91,7 +91,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 					privacy.ParametersOf(a.Mechanism), a.Sensitive.Bound(), a.Sensitive.Len())
 			}
 			ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
-			r, err := study.Settle(context.Background(), ledger, hash, d.Requests)
+			r, err := study.ReleaseRequests(context.Background(), ledger, hash, d.Requests)
 			if err != nil {
 				t.Errorf("%s, %s: not released: %v", name, what, err)
 				continue
@@ -120,7 +120,8 @@ func TestNothingTellsOfTheData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := study.Settle(context.Background(), spent, hash, d.Requests); err != nil {
+			if _, err := study.ReleaseRequests(context.Background(), spent, hash,
+				d.Requests); err != nil {
 				l.refusal = err.Error()
 			} else if len(d.Requests) > 0 {
 				t.Errorf("%s, %s: a ledger without budget releases", name, what)

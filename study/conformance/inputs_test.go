@@ -412,7 +412,7 @@ func TestHostileKept(t *testing.T) {
 	records := c.records(t, append(alike(3, well), alike(3, ill)...))
 	for _, p := range all {
 		task := conformance.TaskOf(t, p, c.pool)
-		if _, keeps := task.(study.Keeper); !keeps {
+		if _, keeps := task.(study.BodyKeeper); !keeps {
 			continue
 		}
 		checker, err := study.NewChecker(task)

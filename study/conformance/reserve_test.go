@@ -61,7 +61,7 @@ func TestReservedBeforeRead(t *testing.T) {
 			if len(d.Requests) != len(reserved) {
 				t.Errorf("%s, %s: asks %d, reserved %d", name, what, len(d.Requests), len(reserved))
 			}
-			if _, err := study.Settle(ctx, ledger, study.HashOf(canonical),
+			if _, err := study.ReleaseRequests(ctx, ledger, study.HashOf(canonical),
 				d.Requests); err != nil {
 				t.Errorf("%s, %s: the asks are not what was reserved: %v", name, what, err)
 			}

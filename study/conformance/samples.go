@@ -69,7 +69,7 @@ func Contributions(t testing.TB, p study.Plan, pool *auxdata.Pool,
 		if err != nil {
 			t.Fatal(err)
 		}
-		published, err := study.Settle(context.Background(), privacy.Simulation(uint64(i)),
+		published, err := study.ReleaseRequests(context.Background(), privacy.Simulation(uint64(i)),
 			study.HashOf(canonical), d.Requests)
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs,
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := study.Settle(context.Background(), l, study.HashOf(canonical), d.Requests)
+	r, err := study.ReleaseRequests(context.Background(), l, study.HashOf(canonical), d.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool,
 // Folded runs a real plan up to state study.Folded, and returns the study and the contributions.
 // All parties of the roster except the last contribute, each through a ledger.
 func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*life.Study,
-	study.Summed) {
+	study.Contributions) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -236,14 +236,14 @@ func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 	task := TaskOf(t, p, pool)
 	s := life.New(p, study.HashOf(canonical))
 	s.Step(life.Opened{})
-	all, err := study.Gather(task)
+	all, err := study.NewAccumulator(task)
 	must(err)
 	for i, part := range Deal(records, len(p.Roster)-1) {
 		d, err := task.Contribute(study.NewInputs(part, []byte{byte(i)}))
 		must(err)
 		own, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 		must(err)
-		r, err := study.Settle(ctx, own, s.Hash, d.Requests)
+		r, err := study.ReleaseRequests(ctx, own, s.Hash, d.Requests)
 		must(err)
 		body, err := d.Body(r)
 		must(err)
@@ -444,7 +444,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := study.Settle(ctx, ledger, s.Hash, d.Requests)
+		r, err := study.ReleaseRequests(ctx, ledger, s.Hash, d.Requests)
 		if err != nil {
 			t.Fatalf("party %d: %v", i, err)
 		}
@@ -484,7 +484,8 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
 	}
 	s.Step(life.FoldDone{Contributions: len(parts)})
 	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	release, err := life.Conclude(ctx, s, TaskOf(t, p, pool), study.Summed{Sum: sums[1]}, ledger)
+	release, err := life.Conclude(ctx, s, TaskOf(t, p, pool), study.Contributions{Sum: sums[1]},
+		ledger)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,26 +32,26 @@ type sortedFile struct {
 	anonymous bool
 }
 
-func (f sortedFile) ask(t testing.TB, c clinic, p study.Plan, rows []visit) study.Request {
+func (s sortedFile) ask(t testing.TB, c clinic, p study.Plan, rows []visit) study.Request {
 	t.Helper()
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b visit) int {
 		x := []string{a.label, a.a, a.b, a.ward, a.patient, a.set}
 		y := []string{b.label, b.a, b.b, b.ward, b.patient, b.set}
 		for i := range x {
-			if by := cmp.Compare(x[(i+f.by)%len(x)], y[(i+f.by)%len(x)]); by != 0 {
-				return by * (1 - f.by/len(x)%2*2) // descending for every second
+			if by := cmp.Compare(x[(i+s.by)%len(x)], y[(i+s.by)%len(x)]); by != 0 {
+				return by * (1 - s.by/len(x)%2*2) // descending for every second
 			}
 		}
 		return 0
 	})
 	r := c.records(t, rows)
-	if f.anonymous {
+	if s.anonymous {
 		r.Patient = nil
 	}
-	in := c.inputs(r, f.key)
-	if f.declared > 0 {
-		in.Records = keyed.Exactly(kinds.RuleOf(p), p.Schema, r, f.declared, in.ShardKey())
+	in := c.inputs(r, s.key)
+	if s.declared > 0 {
+		in.Records = keyed.ExactlyN(kinds.RuleOf(p), p.Schema, r, s.declared, in.ShardKey())
 	}
 	return c.draftOf(t, p, in)
 }

@@ -17,15 +17,15 @@ func TestKeptOrSummed(t *testing.T) {
 	kept := 0
 	for _, p := range plans {
 		task := conformance.TaskOf(t, p, c.pool)
-		_, keeps := task.(study.Keeper)
+		_, keeps := task.(study.BodyKeeper)
 		sum, err := task.NewSum()
 		if keeps != errors.Is(err, study.ErrKept) || keeps == (sum != nil) {
 			t.Errorf("%s %s: keeps %v, sum %v, %v", p.Kind, p.Mechanism, keeps, sum, err)
 		}
-		of := study.Summed{Bodies: study.BodiesOf(nil)}
+		of := study.Contributions{Bodies: study.BodiesOf(nil)}
 		if keeps {
 			kept++
-			of = study.Summed{}
+			of = study.Contributions{}
 		}
 		s := life.Restore(p, conformance.HashOf(t, p), life.Snapshot{State: study.Folded})
 		if _, err := life.Conclude(t.Context(), s, task, of, nil); err == nil ||

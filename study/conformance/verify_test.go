@@ -242,8 +242,9 @@ func TestVerifyDoctored(t *testing.T) {
 // TestVerifySimulated: verify recognises a simulated release and finds nothing else wrong with it.
 func TestVerifySimulated(t *testing.T) {
 	schema, _, _, records := conformance.Hospital(t, 1200)
-	d, err := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .3, Parties: 20,
-		Seed: 1}.Deal(0)
+	d, err := simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .3,
+		Parties: 20,
+		Seed:    1}.Deal(0)
 	if err != nil {
 		t.Fatal(err)
 	}

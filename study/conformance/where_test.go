@@ -149,7 +149,7 @@ func TestWhereSorted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			one := keyed.Exactly(kinds.RuleOf(p), p.Schema, records, 1, []byte{key})
+			one := keyed.ExactlyN(kinds.RuleOf(p), p.Schema, records, 1, []byte{key})
 			outside = append(outside, one.IsOutside(0))
 			slices.Reverse(rows)
 		}
@@ -162,7 +162,7 @@ func TestWhereSorted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := keyed.Exactly(kinds.RuleOf(p), p.Schema, records, 5, []byte{1})
+	all := keyed.ExactlyN(kinds.RuleOf(p), p.Schema, records, 5, []byte{1})
 	if got := openAsk(t, c.asksOf(t, p, all)[0]); all.Len() != 5 || got[0] != 1 {
 		t.Errorf("%d records, %d of which match: want 5 and 1", all.Len(), got[0])
 	}

@@ -248,7 +248,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 		}) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}
-	t := Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q,
+	t := Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: q,
 		Fresh: 0x6465736372696265}, q}
 	if q.terms.Sites {
 		return EachParty{t}, nil

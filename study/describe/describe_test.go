@@ -215,7 +215,7 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-func (plan boundedPlan) holds(t *testing.T, name string, q *counts) {
+func (bp boundedPlan) holds(t *testing.T, name string, q *counts) {
 	t.Helper()
 	terms, err := q.Terms(1)
 	if err != nil {
@@ -223,8 +223,8 @@ func (plan boundedPlan) holds(t *testing.T, name string, q *counts) {
 	}
 	b := terms.Bound
 	bound := [3]int64{b.L1, b.L2sq, int64(b.Cells)}
-	if bound != plan.bound {
-		t.Fatalf("%s: bound %v, want %v", name, bound, plan.bound)
+	if bound != bp.bound {
+		t.Fatalf("%s: bound %v, want %v", name, bound, bp.bound)
 	}
 	rows := []string{}
 	for _, number := range []string{"0", "100", "", "9.999999", "49.99", "50"} {
@@ -276,7 +276,7 @@ func (plan boundedPlan) holds(t *testing.T, name string, q *counts) {
 	for k, what := range []string{"L1", "L2²", "cells"} {
 		// Both sums of a number cannot be at their largest at once: a tenth of the second is
 		// missing.
-		if least := bound[k] - bound[k]/20; most[k] > bound[k] || plan.tight[k] && most[k] < least {
+		if least := bound[k] - bound[k]/20; most[k] > bound[k] || bp.tight[k] && most[k] < least {
 			t.Errorf("%s: a replaced record moves %s by %d at most, the bound says %d", name, what, most[k], bound[k])
 		}
 	}

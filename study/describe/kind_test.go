@@ -297,7 +297,8 @@ func TestDescribeEachSite(t *testing.T) {
 	stranger.Senders[0] = "c"                                 // on the roster, and missing
 	for _, x := range []*study.Release{&swapped, &stranger} { // a liar makes the result fit
 		made, err := conformance.TaskOf(t, p,
-			pool).Finish(study.Summed{Contributions: 2, Bodies: all, Senders: x.Senders}, nil)
+			pool).Finish(study.Contributions{Contributions: 2, Bodies: all, Senders: x.Senders},
+			nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -148,7 +148,8 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 			if err != nil {
 				t.Fatal(err)
 			}
-			released, err := study.Settle(context.Background(), privacy.Simulation(rng.Uint64()),
+			released, err := study.ReleaseRequests(context.Background(),
+				privacy.Simulation(rng.Uint64()),
 				of.Hash(), requests)
 			if err != nil {
 				t.Fatal(err)

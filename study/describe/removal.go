@@ -13,7 +13,7 @@ import (
 //   - Lemma: without a condition, the empty record counts as missing in each column. So removal is
 //     a replacement. No smaller bound holds: without number columns, a complete record reaches this
 //     bound.
-//   - Lemma: under a condition, an empty record fails it (keyed.Exactly). So removing a record
+//   - Lemma: under a condition, an empty record fails it (keyed.ExactlyN). So removing a record
 //     changes its cell of each of D columns, the two sums of k numbers, and the count of records
 //     that meet the condition. The second lemma of type counts gives q(D+1) + 2ak in L1 and q²(D+1)
 //   - 2a²k in L2². A study with "count: true" has D = 0, and there a replacement moves no more
@@ -22,7 +22,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	q := newCounts(p)
 	switch {
 	case !q.Inside:
-		return study.Unchanged(b)
+		return study.RemovalUnchanged(b)
 	case q.terms.Count:
 		return study.Removal{Bound: &b, Why: "it is one count, which a record moves by 1 whether it comes or goes or another takes its place"}
 	}

@@ -11,8 +11,8 @@ import (
 type EachParty struct{ Task }
 
 // Check reads a body as the sum of a plan without sites would, so both accept the same ones.
-func (t EachParty) Check(body []byte) error {
-	sum, err := t.Task.NewSum()
+func (e EachParty) Check(body []byte) error {
+	sum, err := e.Task.NewSum()
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (t EachParty) Check(body []byte) error {
 
 // PublicBodies returns true, because each body passed its party's ledger and the plan says who
 // reads it.
-func (t EachParty) PublicBodies() bool { return true }
+func (e EachParty) PublicBodies() bool { return true }
 
 // NewSum returns study.ErrKept: bodies are kept, because a sum has no table of a site.
-func (t EachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+func (e EachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }

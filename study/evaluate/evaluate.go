@@ -204,7 +204,7 @@ type task struct {
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	h := newHistograms(p, study.TermsOf[Terms](p))
 	h.read(pool)
-	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h,
+	return task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: h,
 		Fresh: 0x6576616c75617465}, h}, nil
 }
 
@@ -245,7 +245,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		}
 		words += "; "
 		if sure := t.h.sure[at]; sure > 0 && warning == "" {
-			warning = strings.TrimSpace(Judged{Sure: sure}.sureWords())
+			warning = strings.TrimSpace(ClassResult{Sure: sure}.sureWords())
 		}
 	}
 	words += fmt.Sprintf("± is the standard deviation by noise and sampling, for about %d records in all in %d bins", size.Records, len(t.h.terms.Edges[0])+1)

@@ -10,7 +10,7 @@ import (
 
 // judgedSample has scores that are not probabilities, long names, and bins that noise hides or
 // leaves open.
-func judgedSample() Judged {
+func judgedSample() ClassResult {
 	known := func(v float64) validation.Number {
 		return validation.Number{Value: v, Low: v - .2, High: v + .1}
 	}
@@ -21,7 +21,7 @@ func judgedSample() Judged {
 	}}}
 	subgroup := of
 	subgroup.Level = "<b>class"
-	return Judged{Class: "<b>class", Edges: []float64{-1, 1}, Overall: of,
+	return ClassResult{Class: "<b>class", Edges: []float64{-1, 1}, Overall: of,
 		Groupings: []Subgroups{{Column: "ward", Levels: []Subgroup{subgroup}}}}
 }
 

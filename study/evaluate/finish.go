@@ -19,7 +19,7 @@ func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)}
 
 type finisher struct{ task }
 
-func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+func (f finisher) Finish(of study.Contributions, r []privacy.Published) (study.Result, error) {
 	return f.FinishBy(f, of, r)
 }
 

@@ -43,8 +43,9 @@ func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation,
 	return j.h.evaluate(values, sd, sampling), err
 }
 
-// Claimed returns the performance of a model that is right, on records like the pool's rows.
-func (j Judge) Claimed() (out []validation.Performance) {
+// ClaimedPerformance returns the performance of a model that is right, on records like the pool's
+// rows.
+func (j Judge) ClaimedPerformance() (out []validation.Performance) {
 	for _, s := range j.h.scales {
 		out = append(out, s.Of(s.Expected(claimedRecords, 0), j.h.terms.Thresholds))
 	}
@@ -53,15 +54,15 @@ func (j Judge) Claimed() (out []validation.Performance) {
 
 const claimedRecords = 1e9 // large, so that the sampling error is negligible
 
-// Exact is the performance on the records themselves, computed without bins and noise.
-type Exact struct {
+// ExactEvaluation is the performance on the records themselves, computed without bins and noise.
+type ExactEvaluation struct {
 	Class     string
 	Overall   validation.Exact
 	Groupings [][]validation.Exact // the levels of each grouping
 }
 
 // Exact evaluates records by their exact scores.
-func (j Judge) Exact(r *dataset.Records) (out []Exact) {
+func (j Judge) Exact(r *dataset.Records) (out []ExactEvaluation) {
 	if r.Len() == 0 {
 		return nil
 	}
@@ -81,7 +82,7 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 			}
 			return validation.ExactOf(z, yes, j.h.score.logOdds, cuts...)
 		}
-		e := Exact{Class: name, Overall: of(func(int) bool { return true })}
+		e := ExactEvaluation{Class: name, Overall: of(func(int) bool { return true })}
 		for _, g := range j.h.groups {
 			var levels []validation.Exact
 			for l := range g.levels {

@@ -16,7 +16,7 @@ import (
 // releases stay unchanged, so their signatures hold, and everybody who has both gets the same
 // classifier. Recalibrated refuses an evaluation of another model or without a line, and more than
 // two classes, because one line cannot calibrate more. The caller has checked both releases
-// (results.Usable).
+// (results.CheckedPlan).
 func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
 	fail := func(err error) (classifier.Classifier, error) {
 		return classifier.Classifier{}, fmt.Errorf("recalibrate: %w", err)

@@ -18,7 +18,7 @@ import (
 //     to at most c: cH in L1, c²H in L2², half the replacement bound.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	if p.Unit != privacy.Party {
-		return study.Unchanged(b)
+		return study.RemovalUnchanged(b)
 	}
 	b.L1, b.L2sq = (b.L1+1)/2, (b.L2sq+1)/2
 	return study.Removal{Bound: &b}

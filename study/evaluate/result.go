@@ -13,13 +13,13 @@ import (
 // Evaluation is how well a model does on private records, made from noisy histograms of its scores
 // alone.
 type Evaluation struct {
-	NoiseSD float64  `json:"noise_sd"` // standard deviation of the noise on each count
-	Classes []Judged `json:"classes"`  // in the plan's order
+	NoiseSD float64       `json:"noise_sd"` // standard deviation of the noise on each count
+	Classes []ClassResult `json:"classes"`  // in the plan's order
 }
 
-// Judged is the result for one class against all others. Edges are inner bin edges, one fewer than
-// the bins.
-type Judged struct {
+// ClassResult is the result for one class against all others. Edges are inner bin edges, one fewer
+// than the bins.
+type ClassResult struct {
 	Class string `json:"class"`
 	// scores are probabilities; Edges and bins are in log-odds
 	Probability bool      `json:"probability"`
@@ -68,7 +68,8 @@ func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation
 		s, by := h.scales[at], h.groups[g]
 		if g == 0 {
 			out.Classes = append(out.Classes,
-				Judged{Class: h.terms.Classes[at], Probability: h.score.logOdds, Edges: s.Edges})
+				ClassResult{Class: h.terms.Classes[at], Probability: h.score.logOdds,
+					Edges: s.Edges})
 			overall[at] = make([]float64, cellsOfLevel(s.Bins()))
 		}
 		of := Subgroups{Column: by.column}
@@ -220,17 +221,17 @@ func (e Evaluation) answer() string {
 }
 
 // sureWords warns of scores that bend the calibration; "" if there are none.
-func (c Judged) sureWords() string {
-	if c.Sure == 0 {
+func (j ClassResult) sureWords() string {
+	if j.Sure == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" Of the pool's scores %.3g %% are 0 or 1, which no log-odds have: they bend slope and "+
-		"intercept. Give scores between, say of .001 to .999.", 100*c.Sure)
+		"intercept. Give scores between, say of .001 to .999.", 100*j.Sure)
 }
 
-func (c Judged) chart() *study.ReportChart {
-	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", c.Class), Note: "95 % intervals, of noise and of sampling; chance is .5"}
-	c.subgroups(func(name string, of Subgroup) {
+func (j ClassResult) chart() *study.ReportChart {
+	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", j.Class), Note: "95 % intervals, of noise and of sampling; chance is .5"}
+	j.subgroups(func(name string, of Subgroup) {
 		n := of.AUC
 		if !n.Known() {
 			return
@@ -248,34 +249,34 @@ func (c Judged) chart() *study.ReportChart {
 
 const allRecords = "everybody"
 
-func (c Judged) subgroups(call func(name string, of Subgroup)) {
-	call(allRecords, c.Overall)
-	for _, g := range c.Groupings {
+func (j ClassResult) subgroups(call func(name string, of Subgroup)) {
+	call(allRecords, j.Overall)
+	for _, g := range j.Groupings {
 		for _, l := range g.Levels {
 			call(g.Column+" "+l.Level, l)
 		}
 	}
 }
 
-func (c Judged) table() study.ReportTable {
+func (j ClassResult) table() study.ReportTable {
 	t := study.ReportTable{
-		Title: fmt.Sprintf("scores of class %s, with 95 %% intervals of noise and sampling", c.Class),
+		Title: fmt.Sprintf("scores of class %s, with 95 %% intervals of noise and sampling", j.Class),
 		Head:  []string{"records", "labelled", "of the class", "AUC", "slope", "intercept", "Brier"},
 	}
-	c.subgroups(func(name string, of Subgroup) {
+	j.subgroups(func(name string, of Subgroup) {
 		t.Rows = append(t.Rows, []string{name, of.Records.Words(0), of.Prevalence.Words(3),
 			of.AUC.Words(3), of.Slope.Words(2), of.Intercept.Words(2), of.Brier.Words(3)})
 	})
 	return t
 }
 
-func (c Judged) thresholds() (study.ReportTable, bool) {
+func (j ClassResult) thresholds() (study.ReportTable, bool) {
 	t := study.ReportTable{
-		Title: fmt.Sprintf("class %s called at or above a threshold", c.Class),
+		Title: fmt.Sprintf("class %s called at or above a threshold", j.Class),
 		Head:  []string{"threshold", "records", "sensitivity", "specificity", "net benefit"},
 	}
-	for k, at := range c.Overall.Thresholds {
-		c.subgroups(func(name string, of Subgroup) {
+	for k, at := range j.Overall.Thresholds {
+		j.subgroups(func(name string, of Subgroup) {
 			if k < len(of.Thresholds) {
 				x := of.Thresholds[k]
 				t.Rows = append(t.Rows,
@@ -287,12 +288,12 @@ func (c Judged) thresholds() (study.ReportTable, bool) {
 	return t, len(t.Rows) > 0
 }
 
-func (c Judged) curve() study.ReportTable {
+func (j ClassResult) curve() study.ReportTable {
 	t := study.ReportTable{
-		Title: fmt.Sprintf("calibration of class %s: mean score of the pool in the bin, share of the class, and noisy counts, which may be negative", c.Class),
-		Head:  []string{"score", "share", "of the class", "others"}, Folded: c.Overall.AUC.Known(),
+		Title: fmt.Sprintf("calibration of class %s: mean score of the pool in the bin, share of the class, and noisy counts, which may be negative", j.Class),
+		Head:  []string{"score", "share", "of the class", "others"}, Folded: j.Overall.AUC.Known(),
 	}
-	for _, b := range c.Overall.Bins {
+	for _, b := range j.Overall.Bins {
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), b.Observed.Words(3),
 			fmt.Sprintf("%.0f", b.Positives), fmt.Sprintf("%.0f", b.Negatives)})
 	}

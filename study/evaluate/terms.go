@@ -264,7 +264,7 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 func (t Terms) histograms() int { return len(t.Classes) * max(len(t.By), 1) }
 
 // ModelOf makes a model to judge from a release: its classifier on its plan's map. The release must
-// be checked (results.Usable), and the study's schema must be the release's.
+// be checked (results.CheckedPlan), and the study's schema must be the release's.
 func ModelOf(r study.Release, s dataset.Schema) (*Model, error) {
 	c, ok := classifier.Of(r.Result)
 	if !ok {

@@ -26,7 +26,7 @@ features:
 	rule := keyed.Rule{Study: study.HashOf([]byte("plan")), Unit: privacy.Record}
 	chosen := func(ages ...float64) map[float64]bool {
 		records := &dataset.Records{X: mat.NewDense(len(ages), 1, ages), Y: make([]int, len(ages))}
-		cut := keyed.Exactly(rule, schema, records, 4, []byte("the site's secret"))
+		cut := keyed.ExactlyN(rule, schema, records, 4, []byte("the site's secret"))
 		out := map[float64]bool{}
 		for i := range cut.Len() {
 			out[cut.X.At(i, 0)] = true

@@ -90,8 +90,8 @@ type Rule struct {
 	SetColumn bool
 }
 
-// Of makes the names of a party's records.
-func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
+// NewRecords makes the names of a party's records.
+func NewRecords(rule Rule, records *dataset.Records, siteKey []byte) *Records {
 	study := hmac.New(sha256.New, siteKey)
 	study.Write([]byte("study\x00"))
 	study.Write(rule.Study[:])
@@ -158,65 +158,65 @@ func textOf(column []string, i int) string {
 }
 
 // Key returns the HMAC of a purpose and parts.
-func (k *Records) Key(use string, parts ...[]byte) (out [sha256.Size]byte) {
-	k.mac.Reset()
-	k.mac.Write([]byte(use + "\x00"))
+func (r *Records) Key(use string, parts ...[]byte) (out [sha256.Size]byte) {
+	r.mac.Reset()
+	r.mac.Write([]byte(use + "\x00"))
 	for _, b := range parts {
-		k.mac.Write(b)
+		r.mac.Write(b)
 	}
-	k.mac.Sum(out[:0])
+	r.mac.Sum(out[:0])
 	return out
 }
 
-func (k *Records) nameKey(use string, n name) [sha256.Size]byte {
-	return k.Key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
+func (r *Records) nameKey(use string, n name) [sha256.Size]byte {
+	return r.Key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
 }
 
 // Number returns a uniform number that follows from record i and a purpose.
-func (k *Records) Number(use string, i int) uint64 { return Leading(k.nameKey(use, k.full[i])) }
+func (r *Records) Number(use string, i int) uint64 { return Leading(r.nameKey(use, r.full[i])) }
 
 // Leading returns the first 8 bytes as a big-endian number, uniform on 0..2⁶⁴−1 to whoever lacks
 // the key.
 func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
 
-func (k *Records) sorted(use string, names []name) []int {
+func (r *Records) sorted(use string, names []name) []int {
 	keys, order := make([][sha256.Size]byte, len(names)), make([]int, len(names))
 	for i, n := range names {
-		keys[i], order[i] = k.nameKey(use, n), i
+		keys[i], order[i] = r.nameKey(use, n), i
 	}
 	slices.SortFunc(order, func(i, j int) int { return bytes.Compare(keys[i][:], keys[j][:]) })
 	return order
 }
 
 // Sending returns the records to send at unit label, in the order of sending, at most this number.
-func (k *Records) Sending(most int) []int {
-	order := k.sorted(forOrder, k.shared)
+func (r *Records) Sending(most int) []int {
+	order := r.sorted(forOrder, r.shared)
 	return order[:min(most, len(order))]
 }
 
 // Cut selects at most this number of records. The n-th selected records of two neighbours have the
 // same shared part.
-func (k *Records) Cut(most int) []int {
-	rows := k.sorted(forCut, k.full)
-	if k.shared == nil {
+func (r *Records) Cut(most int) []int {
+	rows := r.sorted(forCut, r.full)
+	if r.shared == nil {
 		return rows[:min(most, len(rows))]
 	}
 	groups := map[[sha256.Size]byte][]int{} // groups of more than one record
-	for _, n := range k.shared {
+	for _, n := range r.shared {
 		if n.copy > 0 {
 			groups[n.holds] = nil
 		}
 	}
 	for _, i := range rows {
-		of := k.shared[i].holds
+		of := r.shared[i].holds
 		if group, many := groups[of]; many {
 			groups[of] = append(group, i)
 		}
 	}
-	slots := k.sorted(forSlot, k.shared)
+	slots := r.sorted(forSlot, r.shared)
 	slots = slots[:min(most, len(slots))]
 	for at, i := range slots {
-		of := k.shared[i].holds
+		of := r.shared[i].holds
 		if group, many := groups[of]; many {
 			slots[at], groups[of] = group[0], group[1:]
 		}
@@ -229,7 +229,7 @@ func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
 	}
-	return in.Records.Select(Of(Rule{Study: in.Study, Unit: u}, in.Records,
+	return in.Records.Select(NewRecords(Rule{Study: in.Study, Unit: u}, in.Records,
 		in.ShardKey()).Cut(int(most)))
 }
 
@@ -242,22 +242,22 @@ func (r Rule) ByPatient(records *dataset.Records) bool {
 // order of the records' keys. Records with equal content apart from the label are in one shard in
 // two cases: at unit label, so that one label changes one ballot; and if a file names patients but
 // not for these records, so that the cut of a shard does not move records between shards.
-func (k *Records) Shards(records *dataset.Records) [][]int {
-	out := make([][]int, k.rule.Shards)
-	for _, i := range k.sorted(forShard, k.full) {
-		at := k.Number(forShard, i)
+func (r *Records) Shards(records *dataset.Records) [][]int {
+	out := make([][]int, r.rule.Shards)
+	for _, i := range r.sorted(forShard, r.full) {
+		at := r.Number(forShard, i)
 		if patient := textOf(records.Patient, i); patient != "" {
-			at = Leading(k.Key(forPatient, []byte(patient)))
-		} else if k.rule.Unit == privacy.Label || records.Patient != nil {
-			at = Leading(k.Key(forAlike, appendShared(nil, privacy.Label, records, i)))
+			at = Leading(r.Key(forPatient, []byte(patient)))
+		} else if r.rule.Unit == privacy.Label || records.Patient != nil {
+			at = Leading(r.Key(forAlike, appendShared(nil, privacy.Label, records, i)))
 		}
-		s := at % uint64(k.rule.Shards)
+		s := at % uint64(r.rule.Shards)
 		out[s] = append(out[s], i)
 	}
 	return out
 }
 
-// Exactly returns n records from a site that declared n, in file order. If there are more records,
+// ExactlyN returns n records from a site that declared n, in file order. If there are more records,
 // keys select n of them, so neighbours remain neighbours (Lemma 2 of Records). If there are fewer,
 // Exactly adds empty records, with all cells missing and without label, patient or party. So at
 // unit record, a file that gains or loses one record is a neighbour too (one record is replaced),
@@ -266,7 +266,7 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 // If shards keep patients together, each shard has its part of n and is cut alone. So replacing a
 // patient, with any number of records, moves the records of only two shards. No classifier is
 // trained on empty records.
-func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int,
+func ExactlyN(rule Rule, s dataset.Schema, records *dataset.Records, n int,
 	key []byte) *dataset.Records {
 	if records.Len() > n || rule.ByPatient(records) {
 		records = records.Select(chosen(rule, records, n, key))
@@ -275,7 +275,7 @@ func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int,
 }
 
 func chosen(rule Rule, records *dataset.Records, n int, key []byte) []int {
-	k := Of(rule, records, key)
+	k := NewRecords(rule, records, key)
 	var rows []int
 	if rule.ByPatient(records) {
 		for s, shard := range k.Shards(records) {

@@ -75,14 +75,14 @@ func TestExactly(t *testing.T) {
 		"party": {Unit: privacy.Party, Shards: 1}, "record": {Unit: privacy.Record}, "label": {Unit: privacy.Label}, "shards": byPatient,
 	} {
 		for n := range 30 {
-			got := Exactly(rule, s, all, n, key)
+			got := ExactlyN(rule, s, all, n, key)
 			if got.Len() != n || len(got.Patient) != n || len(got.Party) != n {
 				t.Fatalf("%s: %d records, %d patients, %d parties, want %d", name, got.Len(), len(got.Patient), len(got.Party), n)
 			}
 			if r, _ := got.X.Dims(); r != n {
 				t.Fatalf("%s: %d rows, want %d", name, r, n)
 			}
-			if !slices.Equal(contents(got), contents(Exactly(rule, s, reversed, n, key))) {
+			if !slices.Equal(contents(got), contents(ExactlyN(rule, s, reversed, n, key))) {
 				t.Errorf("%s: another order of the file makes other %d of its records", name, n)
 			}
 			if n >= all.Len() && name != "shards" &&
@@ -100,7 +100,7 @@ func TestExactly(t *testing.T) {
 			unlike = append(unlike, cell{x: x})
 		}
 		chosen := func(rule Rule, key []byte) []string {
-			return contents(Exactly(rule, s, recordsOf(unlike, true), 7, key))
+			return contents(ExactlyN(rule, s, recordsOf(unlike, true), 7, key))
 		}
 		other := rule
 		other.Study = study.Hash{1}
@@ -109,7 +109,7 @@ func TestExactly(t *testing.T) {
 			t.Errorf("%s: key or study does not matter to who is chosen", name)
 		}
 	}
-	none := Exactly(byPatient, s, &dataset.Records{X: all.Select(nil).X}, 4, key)
+	none := ExactlyN(byPatient, s, &dataset.Records{X: all.Select(nil).X}, 4, key)
 	if none.Len() != 4 || none.Patient != nil || none.Party != nil || none.Y[3] != -1 {
 		t.Errorf("of no records: %+v", none)
 	}
@@ -208,7 +208,7 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 				t.Fatalf("%s: %d records of another group", what, got)
 			}
 		}
-		ka, kb := Of(rule, a, key), Of(rule, b, key)
+		ka, kb := NewRecords(rule, a, key), NewRecords(rule, b, key)
 		cutA, cutB := a.Select(ka.Cut(n)), b.Select(kb.Cut(n))
 		neighbours("cut", cutA, cutB)
 		if rule.Unit == privacy.Label && cutA.Len() > 0 && !mat.Equal(cutA.X, cutB.X) {
@@ -225,7 +225,7 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 		if got := apart(numbers(ka, a), numbers(kb, b)); got > 1 {
 			t.Fatalf("%d records have another number", got)
 		}
-		exactA, exactB := Exactly(rule, s, a, n, key), Exactly(rule, s, b, n, key)
+		exactA, exactB := ExactlyN(rule, s, a, n, key), ExactlyN(rule, s, b, n, key)
 		if !rule.ByPatient(a) {
 			neighbours("exactly", exactA, exactB)
 		}
@@ -247,8 +247,8 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 		// A record that is added or removed replaces an empty record, or is replaced by one.
 		whole := rule
 		whole.Shards = 1
-		neighbours("one fewer", Exactly(whole, s, a, n, key),
-			Exactly(whole, s, a.Select(rowsTo(a.Len()-1)), n, key))
+		neighbours("one fewer", ExactlyN(whole, s, a, n, key),
+			ExactlyN(whole, s, a.Select(rowsTo(a.Len()-1)), n, key))
 	})
 }
 
@@ -275,7 +275,7 @@ func TestAPatientMovesTwoShards(t *testing.T) {
 			t.Fatalf("%d shards differ", got)
 		}
 		n := rapid.IntRange(4, 28).Draw(t, "n")
-		if got := apartShards(rule, Exactly(rule, s, a, n, key), Exactly(rule, s, b, n, key),
+		if got := apartShards(rule, ExactlyN(rule, s, a, n, key), ExactlyN(rule, s, b, n, key),
 			key); got > 2 {
 			t.Fatalf("%d declared: %d shards differ", n, got)
 		}
@@ -285,7 +285,7 @@ func TestAPatientMovesTwoShards(t *testing.T) {
 // apartShards counts the shards that do not train on the same records in the same order. Records
 // without a label are left out: classify.TestUnlabelledTrainNothing.
 func apartShards(rule Rule, a, b *dataset.Records, key []byte) int {
-	x, y := Of(rule, a, key).Shards(a), Of(rule, b, key).Shards(b)
+	x, y := NewRecords(rule, a, key).Shards(a), NewRecords(rule, b, key).Shards(b)
 	trained := func(r *dataset.Records, rows []int) []string {
 		var out []string
 		for _, i := range rows {
@@ -320,9 +320,9 @@ func TestOrderOfSending(t *testing.T) {
 		}
 		r := recordsOf(file, true)
 		if len(labels) > 3 {
-			r = Exactly(rule, s, r, 3, key)
+			r = ExactlyN(rule, s, r, 3, key)
 		}
-		for at, i := range Of(rule, r, key).Sending(5) {
+		for at, i := range NewRecords(rule, r, key).Sending(5) {
 			out[at] = r.Y[i]
 		}
 		return out
@@ -371,7 +371,7 @@ func TestUsesHaveKeysOfTheirOwn(t *testing.T) {
 	for plan := range byte(2) {
 		rule := Rule{Study: study.Hash{plan}, Unit: privacy.Label}
 		for _, key := range []string{"a", "b"} {
-			k := Of(rule, r, []byte(key))
+			k := NewRecords(rule, r, []byte(key))
 			for _, use := range []string{forCut, forSlot, forOrder, ForSet, ForBlank, ForClass,
 				forShard, forPatient, forAlike} {
 				for i := range r.Len() {
@@ -399,7 +399,7 @@ func BenchmarkExactly(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				start := time.Now()
-				k := Of(rule, r, []byte("k"))
+				k := NewRecords(rule, r, []byte("k"))
 				b.ReportMetric(time.Since(start).Seconds(), "s/names")
 				k.Cut(n * 9 / 10)
 			}

@@ -162,7 +162,7 @@ func PlanOf(r study.Release) (study.Plan, error) {
 }
 
 // Claimed returns a release's plan after checking that the release is of this program's form
-// (study.ManifestForm) and of the plan's kind. Who reads its result calls results.Usable.
+// (study.ManifestForm) and of the plan's kind. Who reads its result calls results.CheckedPlan.
 func Claimed(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)
@@ -186,9 +186,9 @@ func WordsOf(p study.Plan) study.Words {
 	return kind.Words(p)
 }
 
-// Filled says of a checked plan that it does not count missing cells, and what stands for those of
-// each column; "" if it counts them. It follows from the plan alone.
-func Filled(p study.Plan) string {
+// MissingWords says of a checked plan that it does not count missing cells, and what stands for
+// those of each column; "" if it counts them. It follows from the plan alone.
+func MissingWords(p study.Plan) string {
 	if WordsOf(p).CountsMissing {
 		return ""
 	}

@@ -111,8 +111,8 @@ func TestLabelsKept(t *testing.T) {
 		body, _ := realBody(t, p, pool, study.NewInputs(r, []byte{byte(i)}))
 		bodies = append(bodies, body)
 	}
-	fresh := func() *study.Gathering {
-		s, err := study.Gather(conformance.TaskOf(t, p, pool))
+	fresh := func() *study.Accumulator {
+		s, err := study.NewAccumulator(conformance.TaskOf(t, p, pool))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestLabelsKept(t *testing.T) {
 		len(r.Classifier.Weights) != pool.Dim() {
 		t.Errorf("%d records, %d weights", r.Records, len(r.Classifier.Weights))
 	}
-	for _, of := range []study.Summed{fresh().Summed(), {Contributions: 5}} {
+	for _, of := range []study.Contributions{fresh().Summed(), {Contributions: 5}} {
 		if _, err := conformance.TaskOf(t, p, pool).Finish(of, nil); err == nil {
 			t.Error("a result of nothing")
 		}
@@ -231,7 +231,7 @@ func TestLabelsDependOnNothingElse(t *testing.T) {
 		} else if !bytes.Equal(features, first) {
 			t.Errorf("%s: other features or another order", name)
 		}
-		if err := conformance.TaskOf(t, p, pool).(study.Keeper).Check(body); err != nil {
+		if err := conformance.TaskOf(t, p, pool).(study.BodyKeeper).Check(body); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -243,7 +243,7 @@ func TestLabelsOrder(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.LabelsPlan(schema, pool, m)
 	order := func(r *dataset.Records, key string, most int) []int {
-		return keyed.Of(kinds.RuleOf(p), r, []byte(key)).Sending(most)
+		return keyed.NewRecords(kinds.RuleOf(p), r, []byte(key)).Sending(most)
 	}
 	whole := order(records, "a", 1<<20)
 	if got := slices.Sorted(slices.Values(whole)); !slices.Equal(got,

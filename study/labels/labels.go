@@ -171,10 +171,10 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 }
 
-// Task is the task of a labels study. It keeps contributions one by one (study.Keeper), because
+// Task is the task of a labels study. It keeps contributions one by one (study.BodyKeeper), because
 // every later fit needs each record.
 type Task struct {
-	study.Agreed
+	study.TaskBase
 	terms    study.ReleaseTerms
 	released bodies.AtParties
 	most     int // largest number of records of a contribution
@@ -187,7 +187,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 		return nil, err
 	}
 	released, err := bodies.ReleasedAtParties(p, t)
-	return Task{study.Agree(Kind{}, p, pool), t, released,
+	return Task{study.NewTaskBase(Kind{}, p, pool), t, released,
 		study.TermsOf[Terms](p).MaxRecords}, err
 }
 
@@ -195,7 +195,8 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 // number of records.
 func (t Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	p, terms := t.Plan(), t.terms
-	records := in.Records.Select(keyed.Of(keyed.Rule{Study: t.Hash(), Unit: p.Unit}, in.Records,
+	records := in.Records.Select(keyed.NewRecords(keyed.Rule{Study: t.Hash(), Unit: p.Unit},
+		in.Records,
 		in.ShardKey()).Sending(t.most))
 	n := records.Len()
 	head := binary.AppendUvarint(nil, uint64(n))

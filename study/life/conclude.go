@@ -14,10 +14,10 @@ import (
 )
 
 // Conclude settles the requests of the folded sum through the aggregator's ledger, and makes the
-// release document. For a study.Keeper it releases nothing, and returns study.ErrOtherBodies if the
-// stored bodies are not those in the receipts. A second call after a crash gives the same
+// release document. For a study.BodyKeeper it releases nothing, and returns study.ErrOtherBodies if
+// the stored bodies are not those in the receipts. A second call after a crash gives the same
 // publications at no further cost. The caller fills in plan bytes and software.
-func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Summed,
+func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Contributions,
 	ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		return study.Release{}, fmt.Errorf("conclude study: %w", err)
@@ -63,7 +63,7 @@ func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Summed,
 	return r, nil
 }
 
-func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) study.Release {
+func (s *Study) claimed(t study.Task, of study.Contributions, result study.Result) study.Release {
 	r := study.Release{Manifest: study.Claim(t), Result: result}
 	r.Parties, r.Weight = of.Contributions, of.Weight
 	r.Contributed, r.Missing = s.Contributors()
@@ -74,11 +74,11 @@ func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) stud
 	return r
 }
 
-// gathered checks that of has what the task needs: the sum or, for a study.Keeper, exactly the
+// gathered checks that of has what the task needs: the sum or, for a study.BodyKeeper, exactly the
 // received bodies.
-func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
+func (s *Study) gathered(t study.Task, of study.Contributions) (study.Contributions, error) {
 	of.Contributions = len(s.Received)
-	_, keeps := t.(study.Keeper)
+	_, keeps := t.(study.BodyKeeper)
 	switch {
 	case keeps && of.Sum == nil && of.Bodies != nil:
 		of.Weight, of.Bodies = 0, s.Held(of.Bodies)
@@ -107,7 +107,7 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 	for i, r := range requests {
 		requests[i].From = s.contents(r.From)
 	}
-	published, err := study.Settle(ctx, ledger, s.Hash, requests)
+	published, err := study.ReleaseRequests(ctx, ledger, s.Hash, requests)
 	return requests, published, err
 }
 
@@ -128,7 +128,7 @@ func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	return privacy.Digest(h.Sum(nil))
 }
 
-func support(ctx context.Context, r *study.Release, t study.Task, of study.Summed,
+func support(ctx context.Context, r *study.Release, t study.Task, of study.Contributions,
 	published []privacy.Published, ledger *privacy.Ledger) (err error) {
 	for _, p := range published {
 		b, err := p.MarshalBinary()
@@ -150,8 +150,8 @@ func support(ctx context.Context, r *study.Release, t study.Task, of study.Summe
 	return err
 }
 
-func public(s study.Summed, t study.Task) bool {
-	if k, ok := t.(study.Keeper); ok {
+func public(s study.Contributions, t study.Task) bool {
+	if k, ok := t.(study.BodyKeeper); ok {
 		return k.PublicBodies()
 	}
 	return s.Sum.Public()
@@ -159,7 +159,7 @@ func public(s study.Summed, t study.Task) bool {
 
 // ConcludeShares makes the release document from both servers' releases of their shares. It spends
 // nothing. The caller fills in plan bytes and software.
-func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Summed,
+func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Contributions,
 	published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release,
 	error) {
 	fail := func(err error) (study.Release, error) {

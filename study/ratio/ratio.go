@@ -285,7 +285,8 @@ func (Kind) Terms() any { return new(Terms) }
 // condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := study.TermsOf[Terms](p), in.Records
-	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn},
+	named := keyed.NewRecords(keyed.Rule{Study: in.Study, Unit: p.Unit,
+		SetColumn: t.Sets == SetsColumn},
 		records, in.ShardKey())
 	rows := named.Cut(t.MaxRecords)
 	c := len(p.Schema.Label.Classes)
@@ -344,9 +345,9 @@ func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int
 
 // Task is the task of a ratio plan.
 type Task struct {
-	study.Agreed
+	study.TaskBase
 	Design Design
-	Reader Reader
+	Reader ContributionReader
 	// embedder is nil if features leave in clear. It is not for concurrent use, so calls take a
 	// copy.
 	embedder *embedding.Embedder
@@ -355,7 +356,7 @@ type Task struct {
 // New draws the plan's public Fourier map once, if features are embeddings: Dim × Fourier/2
 // frequencies.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
-	t := Task{Agreed: study.Agree(Kind{}, p, pool)}
+	t := Task{TaskBase: study.NewTaskBase(Kind{}, p, pool)}
 	var err error
 	if t.Design, err = designOf(p); err != nil {
 		return nil, err
@@ -366,7 +367,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Reader = Reader{released, t.Design}
+	t.Reader = ContributionReader{released, t.Design}
 	if t.Design.Terms.Features != FeaturesClear {
 		t.embedder, err = embedding.NewEmbedder(t.Design.Fourier)
 	}

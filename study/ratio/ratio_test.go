@@ -297,8 +297,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		s := life.New(p, study.HashOf(canonical))
 		s.Step(life.Opened{})
 		var bodies [][]byte
-		gathered := func() *study.Gathering {
-			all, err := study.Gather(conformance.TaskOf(t, p, pool))
+		gathered := func() *study.Accumulator {
+			all, err := study.NewAccumulator(conformance.TaskOf(t, p, pool))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -476,7 +476,7 @@ func TestRatioProposal(t *testing.T) {
 // counts; for sets too small for the budget it warns and gives the error.
 func TestRatioForecast(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
-	propose := func(epsilon float64, size int, features string) planning.Proposed {
+	propose := func(epsilon float64, size int, features string) planning.PreparedPlan {
 		made, err := planning.Propose(study.Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon,
 			Roster: []study.PartyID{"a", "b", "c"},
 			KindTerms: conformance.Encoded(studyratio.Terms{SetSize: size, Features: features,
@@ -535,7 +535,8 @@ func vector(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) []i
 		t.Fatal(err)
 	}
 	d.Requests[0].Mechanism = privacy.Unperturbed{}
-	r, err := study.Settle(context.Background(), privacy.Simulation(1), study.Hash{}, d.Requests)
+	r, err := study.ReleaseRequests(context.Background(), privacy.Simulation(1), study.Hash{},
+		d.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 // unit record, the bound on a set's counts and embedding is proved only for replacing a record.
 func (Kind) Removal(p study.Plan, _ privacy.Bound) study.Removal {
 	if p.Unit == privacy.Label {
-		return study.OfLabels()
+		return study.RemovalOfLabels()
 	}
-	return study.Unproved("it is not proved for the sizes of sets and for their embeddings")
+	return study.RemovalUnproved("it is not proved for the sizes of sets and for their embeddings")
 }

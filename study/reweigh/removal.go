@@ -20,11 +20,11 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	d, err := DesignOf(p)
 	switch {
 	case err != nil || p.Mechanism != "entropy":
-		return study.Unproved("it is not proved for the coefficients that mechanism %s releases", p.Mechanism)
+		return study.RemovalUnproved("it is not proved for the coefficients that mechanism %s releases", p.Mechanism)
 	case p.Unit != privacy.Record:
-		return study.OfLabels()
+		return study.RemovalOfLabels()
 	case p.Where == "":
-		return study.Unchanged(b)
+		return study.RemovalUnchanged(b)
 	}
 	l1, l2sq := d.GoneBound()
 	if l1 == b.L1 && l2sq == b.L2sq {

@@ -178,35 +178,35 @@ func NewStatistic(p study.Plan, pool *auxdata.Pool) (*Statistic, error) {
 
 // Lambda returns the ridge that the plan names, or mechanism logistic's default; 0 if readers
 // choose.
-func (w *Statistic) Lambda() float64 {
-	if w.Plan.Lambda == 0 && w.Plan.Mechanism != "entropy" {
+func (s *Statistic) Lambda() float64 {
+	if s.Plan.Lambda == 0 && s.Plan.Mechanism != "entropy" {
 		return logisticLambda
 	}
-	return w.Plan.Lambda
+	return s.Plan.Lambda
 }
 
 // Cells is the number of sums or coefficients, with one more that counts records under a condition.
-func (w *Statistic) Cells() int {
-	if w.Ratio != nil {
-		return w.Ratio.Dim()
+func (s *Statistic) Cells() int {
+	if s.Ratio != nil {
+		return s.Ratio.Dim()
 	}
-	if w.Counted() {
-		return w.Design.Cells() + 1
+	if s.Counted() {
+		return s.Design.Cells() + 1
 	}
-	return w.Design.Cells()
+	return s.Design.Cells()
 }
 
 // Counted reports whether the last number counts the records that meet the plan's condition.
-func (w *Statistic) Counted() bool { return w.Plan.Where != "" }
+func (s *Statistic) Counted() bool { return s.Plan.Where != "" }
 
 // ReleasedCells is Cells: all are released.
-func (w *Statistic) ReleasedCells() int { return w.Cells() }
+func (s *Statistic) ReleasedCells() int { return s.Cells() }
 
 // Weights bound a site's number of records so that the total cannot overflow, and by the plan's
 // per-party number, on which the guarantee for a whole party relies.
-func (w *Statistic) Weights() (least, most int64) {
-	most = 1 << 40 / w.Plan.MostParties()
-	if k := w.terms.PerParty; k > 0 {
+func (s *Statistic) Weights() (least, most int64) {
+	most = 1 << 40 / s.Plan.MostParties()
+	if k := s.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}
 	return 0, most
@@ -215,47 +215,47 @@ func (w *Statistic) Weights() (least, most int64) {
 // Lattice returns the spacing of logistic's public lattice for n·β: the power of two nearest to the
 // sensitivity over 2²⁰. The spacing does not depend on n, so vectors of different sites can be
 // added.
-func (w *Statistic) Lattice() float64 {
-	return math.Exp2(math.Round(math.Log2(w.Ratio.Sensitivity())) - 20)
+func (s *Statistic) Lattice() float64 {
+	return math.Exp2(math.Round(math.Log2(s.Ratio.Sensitivity())) - 20)
 }
 
 // maxCoefficient bounds each |n·β| on the lattice, so that the sum over all sites cannot overflow.
 // Honest fits are far below. Larger numbers are clamped, which moves no two vectors apart, so the
 // bound on neighbours holds.
-func (w *Statistic) maxCoefficient() int64 { return 1 << 59 / w.Plan.MostParties() }
+func (s *Statistic) maxCoefficient() int64 { return 1 << 59 / s.Plan.MostParties() }
 
 // Additive is false for logistic, whose fit reads all records at once.
-func (w *Statistic) Additive(records int64) bool {
-	_, most := w.Weights()
-	return w.Ratio == nil && records <= most
+func (s *Statistic) Additive(records int64) bool {
+	_, most := s.Weights()
+	return s.Ratio == nil && records <= most
 }
 
 // Local returns the sums or coefficients of the records that count, and the number of records.
-func (w *Statistic) Local(in study.Inputs) ([]int64, int64) {
-	_, most := w.Weights()
-	records := keyed.AtMost(in, w.Plan.Unit, most)
+func (s *Statistic) Local(in study.Inputs) ([]int64, int64) {
+	_, most := s.Weights()
+	records := keyed.AtMost(in, s.Plan.Unit, most)
 	n := int64(records.Len())
 	if n == 0 {
-		return make([]int64, w.Cells()), 0
+		return make([]int64, s.Cells()), 0
 	}
-	if w.Counted() {
-		return w.Design.CountedSums(w.entries(about(records))), n
+	if s.Counted() {
+		return s.Design.CountedSums(s.entries(about(records))), n
 	}
-	x := w.entries(records)
-	if w.Ratio == nil {
-		return w.Design.Sums(x), n
+	x := s.entries(records)
+	if s.Ratio == nil {
+		return s.Design.Sums(x), n
 	}
-	z := make([]int64, w.Cells())
-	gamma, farthest := w.Lattice(), float64(w.maxCoefficient())
-	for j, v := range w.Ratio.Fit(x) {
+	z := make([]int64, s.Cells())
+	gamma, farthest := s.Lattice(), float64(s.maxCoefficient())
+	for j, v := range s.Ratio.Fit(x) {
 		z[j] = int64(math.Round(math.Max(-farthest, math.Min(v/gamma, farthest))))
 	}
 	return z, n
 }
 
-func (w *Statistic) entries(records *dataset.Records) *mat.Dense {
-	if w.Plan.Map.Kind != dataset.IdentityMap {
-		return w.Plan.Mapped(records)
+func (s *Statistic) entries(records *dataset.Records) *mat.Dense {
+	if s.Plan.Map.Kind != dataset.IdentityMap {
+		return s.Plan.Mapped(records)
 	}
 	return records.X
 }
@@ -271,28 +271,28 @@ func about(records *dataset.Records) *dataset.Records {
 }
 
 // AppendClear encodes a contribution that the coordinator sees.
-func (w *Statistic) AppendClear(vector []int64, records int64) ([]byte, error) {
+func (s *Statistic) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
 
 // ParseClear refuses numbers that no records of the declared number give.
-func (w *Statistic) ParseClear(body []byte) ([]int64, int64, error) {
-	v, records, err := bodies.ParseSums("feature sums", body, w)
+func (s *Statistic) ParseClear(body []byte) ([]int64, int64, error) {
+	v, records, err := bodies.ParseSums("feature sums", body, s)
 	if err != nil {
 		return nil, 0, err
 	}
 	of := records
-	if w.Counted() {
+	if s.Counted() {
 		var ok bool
-		if of, ok = w.Design.Counted(v[w.Design.Cells()], records); !ok {
+		if of, ok = s.Design.Counted(v[s.Design.Cells()], records); !ok {
 			return nil, 0, fmt.Errorf("read feature sums: how many records the study is about is no number of %d records", records)
 		}
 	}
 	for j, x := range v {
-		if w.Ratio == nil && j < w.Design.Cells() && !w.Design.InRange(x, of) {
+		if s.Ratio == nil && j < s.Design.Cells() && !s.Design.InRange(x, of) {
 			return nil, 0, fmt.Errorf("read feature sums: sum %d is larger than its records allow", j)
 		}
-		if most := w.maxCoefficient(); w.Ratio != nil && (x > most || x < -most) {
+		if most := s.maxCoefficient(); s.Ratio != nil && (x > most || x < -most) {
 			return nil, 0, fmt.Errorf("read coefficients: number %d is out of range", j)
 		}
 	}
@@ -300,8 +300,8 @@ func (w *Statistic) ParseClear(body []byte) ([]int64, int64, error) {
 }
 
 // Form is for entropy only, because Check refuses secret shares for logistic.
-func (w *Statistic) Form(records int64) shares.Form {
-	return shares.Integers(w.Cells(), aggregation.FeatureMost(max(records, 1)))
+func (s *Statistic) Form(records int64) shares.Form {
+	return shares.Integers(s.Cells(), aggregation.FeatureMost(max(records, 1)))
 }
 
 // Terms ignores the number of records, so all sites have the same terms.
@@ -313,40 +313,40 @@ func (w *Statistic) Form(records int64) shares.Form {
 //     that in L1.
 //   - logistic-paper has noise η of density ∝ exp(−(λε/√d)‖η‖) on n·β, because the paper has
 //     exp(−(nλε/√d)‖η‖) on β.
-func (w *Statistic) Terms(int64) (study.ReleaseTerms, error) {
-	t := study.ReleaseTerms{Output: w.Plan.Mechanism,
-		Bound: privacy.Bound{Unit: w.Plan.Unit, PerParty: w.terms.PerParty}}
+func (s *Statistic) Terms(int64) (study.ReleaseTerms, error) {
+	t := study.ReleaseTerms{Output: s.Plan.Mechanism,
+		Bound: privacy.Bound{Unit: s.Plan.Unit, PerParty: s.terms.PerParty}}
 	var err error
-	d := math.Sqrt(float64(w.Cells()))
-	switch w.Plan.Mechanism {
+	d := math.Sqrt(float64(s.Cells()))
+	switch s.Plan.Mechanism {
 	case "logistic-paper":
-		t.Bound = privacy.Bound{Unit: w.Plan.Unit}
-		t.Mechanism = privacy.SphereLaplace{Rate: w.Lambda() * w.Plan.Epsilon / d * w.Lattice()}
+		t.Bound = privacy.Bound{Unit: s.Plan.Unit}
+		t.Mechanism = privacy.SphereLaplace{Rate: s.Lambda() * s.Plan.Epsilon / d * s.Lattice()}
 		return t, nil
 	case "logistic":
-		moves := (w.Ratio.Sensitivity()/w.Lattice() + d) * (1 + 1e-9)
+		moves := (s.Ratio.Sensitivity()/s.Lattice() + d) * (1 + 1e-9)
 		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)), study.Squared(int64(math.Ceil(moves)))
 	default:
-		t.Bound.L1, t.Bound.L2sq = w.Design.L1, w.Design.L2sq
-		if w.Counted() {
-			t.Bound.L1, t.Bound.L2sq = w.Design.CountedBound()
+		t.Bound.L1, t.Bound.L2sq = s.Design.L1, s.Design.L2sq
+		if s.Counted() {
+			t.Bound.L1, t.Bound.L2sq = s.Design.CountedBound()
 		}
 	}
-	t.Mechanism, err = w.Plan.Calibrate(t.Bound, w.Cells())
+	t.Mechanism, err = s.Plan.Calibrate(t.Bound, s.Cells())
 	return t, err
 }
 
 // Sensitive returns the vector under the bound of its terms.
-func (w *Statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
+func (s *Statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
 	error) {
-	if w.Plan.Mechanism != "logistic-paper" {
+	if s.Plan.Mechanism != "logistic-paper" {
 		return privacy.NewSensitive(vector, t.Bound)
 	}
 	reals := make([]float64, len(vector))
 	for j, v := range vector {
 		reals[j] = float64(v)
 	}
-	return privacy.NewLiteral(reals, w.Plan.Unit), nil
+	return privacy.NewLiteral(reals, s.Plan.Unit), nil
 }
 
 // Words say that sums over records leave, or a model that tells records from the pool's.
@@ -377,7 +377,7 @@ type Task struct{ bodies.Task }
 // which the fit will tilt.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	w, err := NewStatistic(p, pool)
-	return Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w,
+	return Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: w,
 		Fresh: 0x77656967687473}}, err
 }
 

@@ -148,11 +148,12 @@ func TestLogisticPaperStaysInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	if _, err := study.Settle(context.Background(), ledger, study.Hash{1},
+	if _, err := study.ReleaseRequests(context.Background(), ledger, study.Hash{1},
 		d.Requests); !errors.Is(err, privacy.ErrSimulationOnly) {
 		t.Errorf("have %v, want ErrSimulationOnly", err)
 	}
-	r2, err := study.Settle(context.Background(), privacy.Simulation(1), study.Hash{1}, d.Requests)
+	r2, err := study.ReleaseRequests(context.Background(), privacy.Simulation(1), study.Hash{1},
+		d.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@ package stated
 
 import "math"
 
-// Drawn summarises a number over all draws: its mean with standard error, and the range of nine in
-// ten draws.
-type Drawn struct {
+// DrawSummary summarises a number over all draws: its mean with standard error, and the range of
+// nine in ten draws.
+type DrawSummary struct {
 	Mean  float64 `json:"mean"`
 	Error float64 `json:"error"`
 	Low   float64 `json:"low"`
@@ -13,8 +13,8 @@ type Drawn struct {
 
 // Line is the performance of a classifier on new records.
 type Line struct {
-	Accuracy Drawn `json:"accuracy"`
-	AUC      Drawn `json:"auc"`
+	Accuracy DrawSummary `json:"accuracy"`
+	AUC      DrawSummary `json:"auc"`
 }
 
 // Helps says whether a release is expected to help its parties. There are two conditions. The
@@ -61,7 +61,7 @@ func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < Lea
 
 // Agrees reports whether each mean differs by at most four standard errors of the difference.
 func (f *Forecast) Agrees(with *Forecast) bool {
-	near := func(a, b Drawn) bool {
+	near := func(a, b DrawSummary) bool {
 		return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6
 	}
 	lines := func(a, b Line) bool { return near(a.Accuracy, b.Accuracy) && near(a.AUC, b.AUC) }

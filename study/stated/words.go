@@ -64,7 +64,7 @@ func (f *Forecast) Lines() []string {
 		all = append(all, "the class shares are assumed: state yours with --set class_shares=.7,.3 (or --class-shares .7,.3)")
 	}
 	all = append(all, fmt.Sprintf("%-22s %-22s %s", "", "accuracy", "AUC"))
-	exactly := func(v float64) Drawn { return Drawn{Mean: v, Low: v, High: v} }
+	exactly := func(v float64) DrawSummary { return DrawSummary{Mean: v, Low: v, High: v} }
 	for _, l := range []struct {
 		name string
 		Line
@@ -101,7 +101,7 @@ func (f *Forecast) Separation() string {
 }
 
 // Words give the mean of all draws and the range of nine in ten draws.
-func (d Drawn) Words() string {
+func (d DrawSummary) Words() string {
 	if d.High-d.Low < .0005 {
 		return fmt.Sprintf("%.3f", d.Mean)
 	}

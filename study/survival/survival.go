@@ -270,7 +270,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: c,
+	return Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: c,
 		Fresh: 0x737572766976616c}, c}, nil
 }
 

@@ -146,7 +146,7 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 }
 
 // helper compares the helper's key in the release with the key that the verifier knows.
-func (k Known) helper(r study.Release) (f findings) {
+func (k VerifierInputs) helper(r study.Release) (f findings) {
 	if r.Aggregated == nil {
 		return nil
 	}

@@ -66,7 +66,8 @@ func TestEnding(t *testing.T) {
 			test.change(&r)
 			site := c.site
 			site.Amendments, site.ReceiptAfter = test.known, len(test.known)
-			found := verify.Release(sign(c.signer, r), verify.Known{Pool: c.pool, Party: &site})
+			found := verify.Release(sign(c.signer, r),
+				verify.VerifierInputs{Pool: c.pool, Party: &site})
 			if test.known != nil &&
 				!says(evidence.CompareParty(sign(c.signer, r), c.pool, site), test.verdict,
 					test.about, test.says) {

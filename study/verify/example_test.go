@@ -80,7 +80,7 @@ func conclude() (c concluded) {
 	}
 	must(s.Step(life.FoldDone{Contributions: len(s.Received)}))
 	central := privacy.NewMemory()
-	release := must(life.Conclude(ctx, s, task, study.Summed{Sum: sum},
+	release := must(life.Conclude(ctx, s, task, study.Contributions{Sum: sum},
 		must(privacy.Open(central, privacy.Config{}))))
 	release.Plan, release.Software = proposed.Canonical, "example"
 	c.release, c.ledger = sign(c.signer, release), linesOf(central)
@@ -106,7 +106,7 @@ func linesOf(j privacy.Journal) (lines []privacy.Line) {
 // the whole release again.
 func ExampleRelease() {
 	c := conclude()
-	known := verify.Known{Pool: c.pool, KeysFrom: "from the invitation", Party: &c.site}
+	known := verify.VerifierInputs{Pool: c.pool, KeysFrom: "from the invitation", Party: &c.site}
 	found := verify.Release(c.release, known)
 	fmt.Println("fails:", evidence.AnyFails(found))
 	for _, f := range found {

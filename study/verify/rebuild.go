@@ -27,7 +27,7 @@ func rebuilt(r study.Release, t study.Finisher, published []privacy.Published) (
 	want.Contributed, want.Missing = partition(p.Roster, r.Contributed)
 	want.Parties = len(want.Contributed)
 
-	of := study.Summed{Contributions: want.Parties}
+	of := study.Contributions{Contributions: want.Parties}
 	if len(published) > 0 {
 		of.Weight = r.Weight // Finish checks that the number of contributions allows this weight
 	} else {
@@ -98,8 +98,8 @@ func partition(roster, said []study.PartyID) (contributed, missing []study.Party
 // publicSum reads the sum or the bodies that a release gives its readers. The result is empty if
 // the release has neither. It refuses any encoding but the canonical one, because another encoding
 // could hide data.
-func publicSum(t study.Finisher, b []byte) (of study.Summed, err error) {
-	if k, keeps := t.(study.Keeper); keeps {
+func publicSum(t study.Finisher, b []byte) (of study.Contributions, err error) {
+	if k, keeps := t.(study.BodyKeeper); keeps {
 		if k.PublicBodies() {
 			of.Bodies, of.Contributions, err = study.ParseBodies(b)
 		}
@@ -116,5 +116,6 @@ func publicSum(t study.Finisher, b []byte) (of study.Summed, err error) {
 	if err == nil && !bytes.Equal(again, b) {
 		err = fmt.Errorf("the sum is not written in the canonical way")
 	}
-	return study.Summed{Contributions: sum.Contributions(), Weight: sum.Weight(), Sum: sum}, err
+	return study.Contributions{Contributions: sum.Contributions(), Weight: sum.Weight(),
+		Sum: sum}, err
 }

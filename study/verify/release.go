@@ -10,9 +10,9 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// Known is what a verifier knows apart from the release. Every field may be empty. Claims that need
-// an empty field are reported as unchecked or as trusted.
-type Known struct {
+// VerifierInputs is what a verifier knows apart from the release. Every field may be empty. Claims
+// that need an empty field are reported as unchecked or as trusted.
+type VerifierInputs struct {
 	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is
 	// nil.
 	Pool   *auxdata.Pool
@@ -36,7 +36,7 @@ type Known struct {
 //
 // Every wrong claim gives a finding that fails (evidence.AnyFails). A simulated release always
 // fails.
-func Release(r protocol.SignedRelease, k Known) []evidence.Finding {
+func Release(r protocol.SignedRelease, k VerifierInputs) []evidence.Finding {
 	k = k.follow(r.Successions)
 	f := findings(k.signature(r))
 	p, err := kinds.PlanOf(r.Release)
@@ -74,7 +74,7 @@ func Release(r protocol.SignedRelease, k Known) []evidence.Finding {
 	return f
 }
 
-func (k Known) noPool() error {
+func (k VerifierInputs) noPool() error {
 	if k.NoPool != nil {
 		return k.NoPool
 	}
@@ -82,7 +82,7 @@ func (k Known) noPool() error {
 }
 
 // follow adds keys whose succession a known key signed. If k has no keys, it takes the party's.
-func (k Known) follow(successions []protocol.Signed) Known {
+func (k VerifierInputs) follow(successions []protocol.Signed) VerifierInputs {
 	if k.Party != nil {
 		site := *k.Party
 		site.Keys = site.Keys.FollowAll(successions)
@@ -96,7 +96,7 @@ func (k Known) follow(successions []protocol.Signed) Known {
 	return k
 }
 
-func (k Known) signature(r protocol.SignedRelease) (f findings) {
+func (k VerifierInputs) signature(r protocol.SignedRelease) (f findings) {
 	const about = "signature"
 	itself := r.Check(r.Signer)
 	switch {

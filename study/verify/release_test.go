@@ -60,41 +60,41 @@ func TestRelease(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		r       protocol.SignedRelease
-		known   verify.Known
+		known   verify.VerifierInputs
 		verdict evidence.Verdict
 		about   string
 		says    string
 		fails   bool
 	}{
-		"nobody's word":       {c.release, verify.Known{Pool: c.pool}, evidence.Trust, "signature", "the file says so itself", false},
-		"the key":             {c.release, verify.Known{Pool: c.pool, Keys: &own, KeysFrom: "--key"}, evidence.Holds, "signature", "(--key)", false},
-		"another's key":       {c.release, verify.Known{Pool: c.pool, Keys: &others}, evidence.Fails, "signature", "which is not the coordinator's key", true},
-		"handed over":         {rotated, verify.Known{Pool: c.pool, Keys: &own}, evidence.Holds, "signature", "nothing was changed", false},
-		"handed over at site": {rotated, verify.Known{Pool: c.pool, Party: &c.site}, evidence.Holds, "receipt", "the release counts it", false},
+		"nobody's word":       {c.release, verify.VerifierInputs{Pool: c.pool}, evidence.Trust, "signature", "the file says so itself", false},
+		"the key":             {c.release, verify.VerifierInputs{Pool: c.pool, Keys: &own, KeysFrom: "--key"}, evidence.Holds, "signature", "(--key)", false},
+		"another's key":       {c.release, verify.VerifierInputs{Pool: c.pool, Keys: &others}, evidence.Fails, "signature", "which is not the coordinator's key", true},
+		"handed over":         {rotated, verify.VerifierInputs{Pool: c.pool, Keys: &own}, evidence.Holds, "signature", "nothing was changed", false},
+		"handed over at site": {rotated, verify.VerifierInputs{Pool: c.pool, Party: &c.site}, evidence.Holds, "receipt", "the release counts it", false},
 		"handed over since": {
-			c.release, verify.Known{Pool: c.pool, Keys: new(must(protocol.FollowKeys(c.signer.Key(), []protocol.Signed{succession})))},
+			c.release, verify.VerifierInputs{Pool: c.pool, Keys: new(must(protocol.FollowKeys(c.signer.Key(), []protocol.Signed{succession})))},
 			evidence.Holds, "signature", "it has since handed over", false,
 		},
-		"another hands over":  {forged, verify.Known{Pool: c.pool, Keys: &own}, evidence.Fails, "signature", "not the coordinator's key", true},
-		"unsigned":            {unsigned, verify.Known{Pool: c.pool}, evidence.Fails, "signature", "nobody signed", true},
-		"damaged":             {damaged, verify.Known{Pool: c.pool}, evidence.Fails, "signature", "was changed after", true},
-		"no plan":             {sign(c.signer, broken), verify.Known{Pool: c.pool}, evidence.Fails, "plan", "it was changed", true},
-		"no daemon's plan":    {sign(c.signer, daemonless), verify.Known{Pool: c.pool}, evidence.Fails, "plan", "no coordinator or agent runs it", true},
-		"no pool":             {c.release, verify.Known{}, evidence.Unchecked, "pool", "no pool was given", false},
-		"unreadable pool":     {c.release, verify.Known{NoPool: errors.New("pool.csv: moved")}, evidence.Unchecked, "pool", "pool.csv: moved", false},
-		"roster without pool": {sign(c.signer, func() study.Release { r := c.release.Release; r.Parties = 9; return r }()), verify.Known{}, evidence.Fails, "parties", "M = 9", true},
-		"no receipt":          {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt = nil })}, evidence.Word, "receipt", "its upload is here", false},
-		"sent nothing":        {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt, s.Upload = nil, nil })}, evidence.Fails, "receipt", "has sent nothing", true},
-		"bad receipt":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.BadReceipt = errors.New("torn") })}, evidence.Fails, "receipt", "torn", true},
+		"another hands over":  {forged, verify.VerifierInputs{Pool: c.pool, Keys: &own}, evidence.Fails, "signature", "not the coordinator's key", true},
+		"unsigned":            {unsigned, verify.VerifierInputs{Pool: c.pool}, evidence.Fails, "signature", "nobody signed", true},
+		"damaged":             {damaged, verify.VerifierInputs{Pool: c.pool}, evidence.Fails, "signature", "was changed after", true},
+		"no plan":             {sign(c.signer, broken), verify.VerifierInputs{Pool: c.pool}, evidence.Fails, "plan", "it was changed", true},
+		"no daemon's plan":    {sign(c.signer, daemonless), verify.VerifierInputs{Pool: c.pool}, evidence.Fails, "plan", "no coordinator or agent runs it", true},
+		"no pool":             {c.release, verify.VerifierInputs{}, evidence.Unchecked, "pool", "no pool was given", false},
+		"unreadable pool":     {c.release, verify.VerifierInputs{NoPool: errors.New("pool.csv: moved")}, evidence.Unchecked, "pool", "pool.csv: moved", false},
+		"roster without pool": {sign(c.signer, func() study.Release { r := c.release.Release; r.Parties = 9; return r }()), verify.VerifierInputs{}, evidence.Fails, "parties", "M = 9", true},
+		"no receipt":          {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt = nil })}, evidence.Word, "receipt", "its upload is here", false},
+		"sent nothing":        {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt, s.Upload = nil, nil })}, evidence.Fails, "receipt", "has sent nothing", true},
+		"bad receipt":         {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.BadReceipt = errors.New("torn") })}, evidence.Fails, "receipt", "torn", true},
 		"forged receipt": {c.release,
-			verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) {
+			verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) {
 				s.Receipt = new(must(protocol.Receipt{Plan: c.release.Release.PlanHash,
 					Party: s.Party}.Sign(stranger)))
 			})}, evidence.Fails, "receipt", "not the coordinator's", true},
-		"other bytes":     {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Upload = []byte("other") })}, evidence.Fails, "receipt", "other bytes", true},
-		"forgotten":       {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = ledgerOf(nil) })}, evidence.Fails, "charge", "holds no charge", true},
-		"cheaper":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = cheaper(s.Ledger) })}, evidence.Fails, "charge", "but plan and pool declare", true},
-		"no ledger there": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = unreadable })}, evidence.Fails, "charge", "cannot be read", true},
+		"other bytes":     {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Upload = []byte("other") })}, evidence.Fails, "receipt", "other bytes", true},
+		"forgotten":       {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = ledgerOf(nil) })}, evidence.Fails, "charge", "holds no charge", true},
+		"cheaper":         {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = cheaper(s.Ledger) })}, evidence.Fails, "charge", "but plan and pool declare", true},
+		"no ledger there": {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = unreadable })}, evidence.Fails, "charge", "cannot be read", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := verify.Release(test.r, test.known)
@@ -179,10 +179,10 @@ func TestRecall(t *testing.T) {
 		says    string
 	}{
 		"nothing":      {evidence.Memory{}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
-		"an empty one": {evidence.Memory{Heads: []evidence.Remembered{{Who: "me"}}}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
-		"its head":     {evidence.Memory{Heads: []evidence.Remembered{{Head: chain.Head(), Who: "me"}}}, evidence.Holds, "remembered", "me names entry 1, which is in the ledger"},
-		"a number":     {evidence.Memory{Heads: []evidence.Remembered{{Head: privacy.Head{Sequence: 1}, Who: "me"}}}, evidence.Holds, "remembered", "entry 1"},
-		"another head": {evidence.Memory{Heads: []evidence.Remembered{{Head: other, Who: "me"}}}, evidence.Fails, "remembered", "me: "},
+		"an empty one": {evidence.Memory{Heads: []evidence.RememberedHead{{Who: "me"}}}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
+		"its head":     {evidence.Memory{Heads: []evidence.RememberedHead{{Head: chain.Head(), Who: "me"}}}, evidence.Holds, "remembered", "me names entry 1, which is in the ledger"},
+		"a number":     {evidence.Memory{Heads: []evidence.RememberedHead{{Head: privacy.Head{Sequence: 1}, Who: "me"}}}, evidence.Holds, "remembered", "entry 1"},
+		"another head": {evidence.Memory{Heads: []evidence.RememberedHead{{Head: other, Who: "me"}}}, evidence.Fails, "remembered", "me: "},
 		"quoted":       {evidence.Memory{Quoted: []privacy.Head{{Sequence: 3}}}, evidence.Holds, "coordinator", "up to entry 3"},
 		"went back":    {evidence.Memory{QuoteError: errors.New("went back")}, evidence.Fails, "coordinator", "went back"},
 	} {

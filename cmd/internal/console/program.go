@@ -92,7 +92,7 @@ func fileErrors(err error) (all []*fs.PathError) {
 type UsageError struct{ error }
 
 // Unwrap returns the error that says what is wrong.
-func (e UsageError) Unwrap() error { return e.error }
+func (u UsageError) Unwrap() error { return u.error }
 
 // Usagef returns a UsageError of a formatted text; %w keeps what it wraps.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }

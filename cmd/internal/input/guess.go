@@ -37,15 +37,15 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 	}
 	defer file.Close()
 	var notes []string
-	if m.Written, notes, err = files.Propose(file.in, file.size, file.form, m.Written,
+	if m.TextFormat, notes, err = files.Propose(file.in, file.size, file.form, m.TextFormat,
 		wanted); err != nil {
 		return lines, typed, err
 	}
 	for _, note := range notes {
 		c.Note("look at: %s", note)
 	}
-	read := func(w files.Written) (lines mapping.Sample, err error) {
-		file.m.Written = w
+	read := func(w files.TextFormat) (lines mapping.Sample, err error) {
+		file.m.TextFormat = w
 		if file.form, err = files.Detect(file.in, file.size, w); err != nil {
 			return lines, err
 		}
@@ -57,7 +57,7 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 		}
 		return lines, err
 	}
-	if lines, err = read(m.Written); err != nil {
+	if lines, err = read(m.TextFormat); err != nil {
 		return lines, typed, err
 	}
 	if m.Encoding == "" && seemsWindows(lines) {
@@ -65,13 +65,13 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 		c.Note("look at: some cells are not UTF-8, so the file is read as %s: check its letters", m.Encoding)
 		return ReadGuessing(c, name, m, wanted)
 	}
-	if escaped := m.Written; slices.ContainsFunc(lines.Remarks,
+	if escaped := m.TextFormat; slices.ContainsFunc(lines.Remarks,
 		func(r dataset.Remark) bool { return r.Problem == dataset.Backslash }) {
 		escaped.Escape = `\`
 		if other, err := read(escaped); err == nil && other.Malformed < lines.Malformed {
 			c.Note("look at: %d records have a backslash before a quote, so the draft says "+
 				"escape: \\", lines.Malformed-other.Malformed)
-			m.Written, lines = escaped, other
+			m.TextFormat, lines = escaped, other
 		}
 	}
 	comment, row := files.ProposeComment(lines.Table)
@@ -83,7 +83,7 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 		m.Comment = comment
 		c.Note("look at: %q is taken for no record, so the draft skips rows that begin with %q "+
 			"(comment)", row, comment)
-		lines, err = read(m.Written)
+		lines, err = read(m.TextFormat)
 	}
 	at := slices.IndexFunc(lines.Remarks,
 		func(r dataset.Remark) bool { return r.Problem == files.Footer })
@@ -95,7 +95,7 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 		c.Note("look at: the last rows (%d, the first in line %d) lack cells that the rows before "+
 			"have, so the draft leaves them out (last_row): take last_row out if they are records",
 			footer.Count, footer.First)
-		lines, err = read(m.Written)
+		lines, err = read(m.TextFormat)
 	}
 	return lines, typed, err
 }

@@ -24,7 +24,7 @@ import (
 // message.
 type Reading struct {
 	MappingFile string
-	written     files.Written
+	written     files.TextFormat
 	decimal     string
 	// Lenient reads a table as declare does: a malformed row is an empty record, and counted.
 	Lenient bool
@@ -63,7 +63,7 @@ func (r *Reading) Mapping(f dataset.Format) (mapping.Mapping, error) {
 	m.Encoding = cmp.Or(r.written.Encoding, m.Encoding)
 	m.Decimal = cmp.Or(r.decimal, m.Decimal)
 	m.Sheet = cmp.Or(r.written.Sheet, m.Sheet)
-	m.Written = m.Written.Or(f)
+	m.TextFormat = m.TextFormat.Or(f)
 	if err := m.Validate(); err != nil {
 		return m, console.Usagef("%w", err)
 	}
@@ -161,7 +161,8 @@ func (r *Reading) mapped(c *console.Console, file *RecordFile, s dataset.Schema)
 }
 
 // Opener is files.OpenStrict or files.OpenForPerson.
-type Opener func(in io.ReaderAt, size int64, f files.Format, w files.Written) (dataset.Rows, error)
+type Opener func(in io.ReaderAt, size int64, f files.Format, w files.TextFormat) (dataset.Rows,
+	error)
 
 // RecordFile is an open file of records, which can be read again and again.
 type RecordFile struct {
@@ -191,7 +192,7 @@ func OpenRecords(file *os.File, m mapping.Mapping, open Opener) (*RecordFile, er
 		f.size = info.Size()
 	}
 	if err == nil {
-		f.form, err = files.Detect(f.in, f.size, m.Written)
+		f.form, err = files.Detect(f.in, f.size, m.TextFormat)
 	}
 	if err != nil {
 		file.Close()
@@ -200,17 +201,17 @@ func OpenRecords(file *os.File, m mapping.Mapping, open Opener) (*RecordFile, er
 }
 
 // Rows begins to read the file from its first row.
-func (f *RecordFile) Rows() (dataset.Rows, error) {
-	return f.open(f.in, f.size, f.form, f.m.Written)
+func (r *RecordFile) Rows() (dataset.Rows, error) {
+	return r.open(r.in, r.size, r.form, r.m.TextFormat)
 }
 
 // Mapped begins to read the file, with its mapping to the schema's columns.
-func (f *RecordFile) Mapped(s dataset.Schema) (dataset.Rows, *mapping.Bound, error) {
-	in, err := f.Rows()
+func (r *RecordFile) Mapped(s dataset.Schema) (dataset.Rows, *mapping.Bound, error) {
+	in, err := r.Rows()
 	if err != nil {
 		return nil, nil, err
 	}
-	return f.m.AllRows(in, s)
+	return r.m.AllRows(in, s)
 }
 
 // FormatOf returns the schema's format. Without a schema it is comma-separated text with a header.

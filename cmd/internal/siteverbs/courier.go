@@ -52,15 +52,15 @@ func (a *Agent) byFile(stdin io.Reader, pack, out string) (*agent.Agent, error) 
 		return nil, err
 	}
 	a.equip(&config)
-	return agent.ByFile(config, file, out)
+	return agent.NewCourier(config, file, out)
 }
 
-func (a *Agent) printAnswered(r agent.Answered, out string) error {
+func (a *Agent) printAnswered(r agent.PackOutcome, out string) error {
 	type document struct {
-		agent.Answered
+		agent.PackOutcome
 		File string `json:"file,omitempty"`
 	}
-	d := document{Answered: r}
+	d := document{PackOutcome: r}
 	if r.Wrote {
 		d.File = out
 	}
@@ -143,7 +143,7 @@ study. The command charges nothing and answers nothing.`,
 				return err
 			}
 			defer ag.Close()
-			r, err := ag.Look(cmd.Context())
+			r, err := ag.Inspect(cmd.Context())
 			if err != nil {
 				return err
 			}

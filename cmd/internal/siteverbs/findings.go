@@ -43,18 +43,18 @@ func Failure(file string, found []evidence.Finding) error {
 	return nil
 }
 
-func (d verification) writeText(w io.Writer, holds string) {
+func (v verification) writeText(w io.Writer, holds string) {
 	w = textpage.Plain{Writer: w}
-	m := d.Manifest
-	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties,
+	m := v.Manifest
+	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", v.Release, m.Kind, m.Mechanism, m.Parties,
 		len(m.Contributed)+len(m.Missing))
 	fmt.Fprintf(w, "It claims that each %s is hidden at ε = %g, δ = %g; noise added by %s\n", m.Unit, m.Epsilon, m.Delta, m.Noise.Trust().By)
-	evidence.WriteText(w, d.Findings)
+	evidence.WriteText(w, v.Findings)
 	fmt.Fprintln(w, "\nNot protected, whatever holds")
 	for _, n := range m.NotProtected {
 		textpage.WriteWrapped(w, "- ", n)
 	}
-	if d.Holds {
+	if v.Holds {
 		fmt.Fprintf(w, "\n%s\n", holds)
 		return
 	}

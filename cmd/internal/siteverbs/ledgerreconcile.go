@@ -16,9 +16,9 @@ type reconciled struct {
 	Ledger string `json:"ledger"`
 	// Studies are an agent's studies whose charges were lost. Charged has all costs that were
 	// charged again.
-	Studies []site.Lost    `json:"studies,omitempty"`
-	Charged []privacy.Cost `json:"charged"`
-	Behind  bool           `json:"behind"`
+	Studies []site.LostCharge `json:"studies,omitempty"`
+	Charged []privacy.Cost    `json:"charged"`
+	Behind  bool              `json:"behind"`
 }
 
 func newLedgerReconcile(c *console.Console, s Servers) *cobra.Command {
@@ -94,15 +94,15 @@ the releases of that time.` + helper,
 // ErrNotItsReleases answers --release for a ledger that is no coordinator's.
 var ErrNotItsReleases = console.Usagef("--release is for a coordinator's ledger: elsewhere --charge names what was lost")
 
-func (d reconciled) writeText(w io.Writer) {
-	for _, s := range d.Studies {
+func (r reconciled) writeText(w io.Writer) {
+	for _, s := range r.Studies {
 		what := "was forgotten"
 		if s.Answer {
 			what = "was charged, and its answer may have been forgotten"
 		}
 		fmt.Fprintf(w, "study %s (%s) %s\n", s.Name, s.Study, what)
 	}
-	WriteCharged(w, d.Charged)
+	WriteCharged(w, r.Charged)
 }
 
 // WriteCharged says which costs were charged again.

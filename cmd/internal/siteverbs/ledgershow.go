@@ -80,7 +80,7 @@ daemon may run meanwhile.`,
 			if err != nil {
 				return err
 			}
-			doc := LedgerDocument{Ledger: database.Shown(file)}
+			doc := LedgerDocument{Ledger: database.Redacted(file)}
 			if doc.Units, err = journal.Spent(cmd.Context(), file, limits, delta); err != nil {
 				return err
 			}
@@ -99,17 +99,17 @@ type ledgerPlace struct {
 	dir, config string
 }
 
-func (p *ledgerPlace) flags(f *pflag.FlagSet) {
-	if p.servers != nil {
-		f.StringVar(&p.dir, "dir", "", "folder of a coordinator or a helper, which holds ledger.db")
+func (l *ledgerPlace) flags(f *pflag.FlagSet) {
+	if l.servers != nil {
+		f.StringVar(&l.dir, "dir", "", "folder of a coordinator or a helper, which holds ledger.db")
 	}
-	f.StringVar(&p.config, "config", "", "an agent's configuration")
+	f.StringVar(&l.config, "config", "", "an agent's configuration")
 	console.MarkInputs(f, "config")
 }
 
 // examples leaves out the lines about servers if the program has none.
-func (p *ledgerPlace) examples(all string) string {
-	if p.servers != nil {
+func (l *ledgerPlace) examples(all string) string {
+	if l.servers != nil {
 		return all
 	}
 	return strings.Join(slices.DeleteFunc(strings.Split(all, "\n"), func(line string) bool {
@@ -117,43 +117,43 @@ func (p *ledgerPlace) examples(all string) string {
 	}), "\n")
 }
 
-func (p *ledgerPlace) check(verb string) error {
+func (l *ledgerPlace) check(verb string) error {
 	switch {
-	case p.servers == nil && p.config == "":
+	case l.servers == nil && l.config == "":
 		return console.Usagef("ledger %s needs --config FILE of an agent", verb)
-	case p.servers != nil && (p.dir == "") == (p.config == ""):
+	case l.servers != nil && (l.dir == "") == (l.config == ""):
 		return console.Usagef("ledger %s needs --dir DIR of a coordinator or a helper, or --config FILE of an agent", verb)
 	}
 	return nil
 }
 
 // file returns the name of the ledger's file and, for an agent, the ledger's limits.
-func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
-	if p.config == "" {
-		at, err := p.servers.LedgerAt(p.dir)
+func (l *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
+	if l.config == "" {
+		at, err := l.servers.LedgerAt(l.dir)
 		return at, nil, err
 	}
-	c, err := site.LoadConfig(p.config)
+	c, err := site.LoadConfig(l.config)
 	if err != nil {
 		return "", nil, err
 	}
 	return site.LedgerFile(c), c.Policy.Total, nil
 }
 
-func (p *ledgerPlace) open() (*journal.Journal, string, error) {
-	file, _, err := p.file()
+func (l *ledgerPlace) open() (*journal.Journal, string, error) {
+	file, _, err := l.file()
 	if err != nil {
 		return nil, "", err
 	}
 	j, err := journal.OpenExisting(file)
-	return j, database.Shown(file), err
+	return j, database.Redacted(file), err
 }
 
-func (d LedgerDocument) writeText(w io.Writer) {
+func (l LedgerDocument) writeText(w io.Writer) {
 	t := console.NewTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta",
 		"limit")
-	limited := slices.ContainsFunc(d.Units, func(u journal.Spending) bool { return u.Limit != nil })
-	for _, u := range d.Units {
+	limited := slices.ContainsFunc(l.Units, func(u journal.Spending) bool { return u.Limit != nil })
+	for _, u := range l.Units {
 		if limited && u.Limit == nil { // rows of units with a limit already count these charges
 			continue
 		}

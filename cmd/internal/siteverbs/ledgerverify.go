@@ -93,13 +93,13 @@ the noise, and no entry, if each site did.
 }
 
 // follow reads the ledger and checks its chain of entries. It returns nil if the chain is broken.
-func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace,
+func (l *ledgerCheck) follow(ctx context.Context, place *ledgerPlace,
 	export string) (*privacy.Chain, error) {
-	count := func(privacy.Line) error { d.Entries++; return nil }
+	count := func(privacy.Line) error { l.Entries++; return nil }
 	var chain *privacy.Chain
 	var broken error
 	if export != "" {
-		d.Ledger = export
+		l.Ledger = export
 		file, err := os.Open(export)
 		if err != nil {
 			return nil, err
@@ -112,20 +112,20 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace,
 			return nil, err
 		}
 		defer j.Close()
-		d.Ledger = file
+		l.Ledger = file
 		chain, broken = privacy.Walk(ctx, j, count)
 	}
-	d.Findings = evidence.Chain(d.Entries, broken)
+	l.Findings = evidence.Chain(l.Entries, broken)
 	if broken != nil {
 		return nil, nil
 	}
-	d.Head = chain.Head().String()
+	l.Head = chain.Head().String()
 	return chain, nil
 }
 
 // recall compares the chain with what others remember of the ledger: heads in --expect, in the head
 // file, and from parties and operators, and the lines in releases.
-func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace,
+func (l *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace,
 	expect, releases []string) error {
 	var m evidence.Memory
 	for _, text := range expect {
@@ -133,7 +133,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		if err != nil {
 			return console.Usagef("--expect: %v", err)
 		}
-		m.Heads = append(m.Heads, evidence.Remembered{Head: h, Who: "--expect"})
+		m.Heads = append(m.Heads, evidence.RememberedHead{Head: h, Who: "--expect"})
 	}
 	var key protocol.Verifier
 	switch {
@@ -158,7 +158,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 			return err
 		}
 		for _, h := range heads {
-			m.Heads = append(m.Heads, evidence.Remembered{Head: h, Who: "a study's folder"})
+			m.Heads = append(m.Heads, evidence.RememberedHead{Head: h, Who: "a study's folder"})
 		}
 		m.Quoted, m.QuoteError = e.Coordinator()
 	}
@@ -174,17 +174,17 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		}
 		m.Releases = append(m.Releases, evidence.ReleasedLines{Lines: lines, Who: name})
 	}
-	d.Findings = append(d.Findings, evidence.Recall(chain, m)...)
+	l.Findings = append(l.Findings, evidence.Recall(chain, m)...)
 	return nil
 }
 
 // compare checks a site's or a coordinator's ledger against one release.
-func (d *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *privacy.Chain,
+func (l *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *privacy.Chain,
 	place *ledgerPlace, name, pool string) error {
 	switch {
 	case place.dir != "":
 		found, err := place.servers.Compare(ctx, place.dir, chain, name)
-		d.Findings = append(d.Findings, found...)
+		l.Findings = append(l.Findings, found...)
 		return err
 	case place.config == "": // of an export only the lines can be compared
 		return nil
@@ -210,7 +210,7 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *pr
 	if err != nil {
 		return err
 	}
-	d.Findings = append(d.Findings, evidence.CompareParty(r, made, e.Kept(ctx, r.Release))...)
+	l.Findings = append(l.Findings, evidence.CompareParty(r, made, e.OfStudy(ctx, r.Release))...)
 	return nil
 }
 

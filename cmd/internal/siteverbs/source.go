@@ -58,7 +58,7 @@ nothing.`,
 			}
 			defer ag.Close()
 			bar := console.NewProgress(a.Console)
-			how := source.How{Vouch: vouch, Progress: func(records int, read, of int64) {
+			how := source.DeclareOptions{Vouch: vouch, Progress: func(records int, read, of int64) {
 				bar.Bytes(records, read, of)
 			}}
 			in := cmd.InOrStdin()

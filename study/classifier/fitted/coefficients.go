@@ -59,7 +59,7 @@ func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit)
 }
 
 func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
-	out := Coefficient{Contrast: c.Contrast, Untold: Untold(along, c.kept, c.rows)}
+	out := Coefficient{Contrast: c.Contrast, Untold: ReasonWithoutInterval(along, c.kept, c.rows)}
 	if out.Untold == "" {
 		off := aggregation.Normal95 * along.SD
 		out.LogOdds = &Estimate{Value: along.Value, SD: along.SD, Low: along.Value - off,
@@ -68,25 +68,26 @@ func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
 	return out
 }
 
-// NotTold is the reason for no interval if the study's map loses the contrast.
-const NotTold = "the study's map does not tell it from other columns"
+// WithoutInterval is the reason for no interval if the study's map loses the contrast.
+const WithoutInterval = "the study's map does not tell it from other columns"
 
-// Untold says why a contrast has no interval, "" if it has one. kept and rows are as in contrasted.
-func Untold(c aggregation.Contrast, kept float64, rows int) string {
+// ReasonWithoutInterval says why a contrast has no interval, "" if it has one. kept and rows are as
+// in contrasted.
+func ReasonWithoutInterval(c aggregation.Contrast, kept float64, rows int) string {
 	switch {
 	case rows < leastRows:
 		return fmt.Sprintf("fewer than %d rows of the pool have it", leastRows)
 	case !c.Seen || !(math.Abs(kept-1) <= mostBent):
-		return NotTold
+		return WithoutInterval
 	case !(math.Abs(c.Again) <= mostAgain*c.SD):
 		return "the fit is too far from it for its error to be known"
 	}
 	return ""
 }
 
-// Diagnosed is a contrast with the numbers that decide whether it has an interval, for measurements
-// of coverage.
-type Diagnosed struct {
+// ContrastDiagnosis is a contrast with the numbers that decide whether it has an interval, for
+// measurements of coverage.
+type ContrastDiagnosis struct {
 	Coefficient
 	aggregation.Contrast
 	By   []float64
@@ -97,24 +98,24 @@ type Diagnosed struct {
 // Diagnose returns what NewCoefficients computes for each contrast, with its intermediate values;
 // nil without a one-step estimate.
 func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
-	fit aggregation.CrossFit) (all []Diagnosed) {
+	fit aggregation.CrossFit) (all []ContrastDiagnosis) {
 	of, ok := fit.OneStep()
 	if !ok {
 		return nil
 	}
 	for _, c := range contrastsOf(s, m, pool) {
 		along := of.Along(c.change)
-		all = append(all, Diagnosed{c.coefficient(along), along, c.change, c.kept, c.rows})
+		all = append(all, ContrastDiagnosis{c.coefficient(along), along, c.change, c.kept, c.rows})
 	}
 	return all
 }
 
-// Foresee lists the contrasts that NewCoefficients will have. It sets Untold where map and pool
-// rule out an interval.
-func Foresee(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
+// ForecastContrasts lists the contrasts that NewCoefficients will have. It sets Untold where map
+// and pool rule out an interval.
+func ForecastContrasts(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
 		all = append(all, Coefficient{Contrast: c.Contrast,
-			Untold: Untold(aggregation.Contrast{Seen: true}, c.kept, c.rows)})
+			Untold: ReasonWithoutInterval(aggregation.Contrast{Seen: true}, c.kept, c.rows)})
 	}
 	return all
 }

@@ -52,7 +52,7 @@ func GoesBy(c classifier.Classifier, p study.Plan, model learners.Linear) (*stud
 	}
 	var up, down []string
 	for _, m := range moves {
-		chart.Bars = append(chart.Bars, study.Bar(m.words, m.by/math.Abs(moves[0].by), 0))
+		chart.Bars = append(chart.Bars, study.IntervalBar(m.words, m.by/math.Abs(moves[0].by), 0))
 		if m.by > 0 && len(up) < mostNamed {
 			up = append(up, m.words)
 		} else if m.by < 0 && len(down) < mostNamed {

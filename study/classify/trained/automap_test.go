@@ -130,7 +130,7 @@ func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, k := range made.Plan.Map.Kept(schema, made.Pool.Encoded) {
+		for _, k := range made.Plan.Map.KeptShares(schema, made.Pool.Encoded) {
 			if k.Column == "dose" {
 				return k.Share
 			}

@@ -56,7 +56,7 @@ func (f finisher) forecastNoise(size study.Size) (noise aggregation.Noise,
 		}
 	}
 	if of := f.Means(); of != nil {
-		seen = of.Told
+		seen = of.ExactMu
 	}
 	noise, err = f.noise(weight, f.Plan().Noise.Draws(size.Parties))
 	return noise, seen, err

@@ -15,7 +15,7 @@ const mostShown = 8
 // charts draws the groups, then each column, then missing values. It omits estimates without two
 // bounds.
 func (t Table) charts() (out []*study.ReportChart) {
-	known := map[string][]Named{} // known estimates by column
+	known := map[string][]NamedEstimate{} // known estimates by column
 	for _, e := range t.Estimates() {
 		if e.Estimate != nil && (e.Measure != QuantileMeasure || e.Of.open(*e.Estimate) == "") {
 			known[e.Column] = append(known[e.Column], e)

@@ -17,7 +17,7 @@ const mostFound = 3
 // columns. If the table has groups, it names the columns in which two groups differ most, relative
 // to the widths of intervals.
 func (t Table) finding() string {
-	shown := func(e Named) string {
+	shown := func(e NamedEstimate) string {
 		interval, _ := e.Interval()
 		return fmt.Sprintf("%s (%s)", e.Show(e.Estimate), interval)
 	}
@@ -27,7 +27,8 @@ func (t Table) finding() string {
 	}
 	var columns []string
 	of := map[string]found{}
-	same := map[string][]Named{} // for each name of an estimate, the estimates of all groups
+	// for each name of an estimate, the estimates of all groups
+	same := map[string][]NamedEstimate{}
 	for _, e := range t.Estimates() {
 		rest := []string{describe.Missing, describe.Other, dataset.OtherOrMissing, describe.NoClass}
 		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean ||

@@ -29,7 +29,7 @@ func (Results) Finisher(t study.Task) study.Finisher {
 
 type finisher struct{ describe.Task }
 
-func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+func (f finisher) Finish(of study.Contributions, r []privacy.Published) (study.Result, error) {
 	return f.FinishBy(f, of, r)
 }
 
@@ -57,14 +57,14 @@ type Site struct {
 type sitesFinisher struct{ describe.EachParty }
 
 // Finish makes a table of each body and a table of their sum.
-func (t sitesFinisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
+func (s sitesFinisher) Finish(of study.Contributions, _ []privacy.Published) (study.Result, error) {
 	fail := func(err error) (study.Result, error) {
 		return study.Result{}, fmt.Errorf("finish describe: %w", err)
 	}
 	if of.Bodies == nil {
 		return fail(fmt.Errorf("it takes the bodies of the contributions"))
 	}
-	all, err := t.Task.NewSum()
+	all, err := s.Task.NewSum()
 	if err != nil {
 		return fail(err)
 	}
@@ -76,7 +76,7 @@ func (t sitesFinisher) Finish(of study.Summed, _ []privacy.Published) (study.Res
 		if len(sites) == len(of.Senders) {
 			return fail(fmt.Errorf("%d parties are named as senders, and there are more bodies", len(sites)))
 		}
-		one, err := t.Task.NewSum()
+		one, err := s.Task.NewSum()
 		if err == nil {
 			err = one.Add(body)
 		}
@@ -86,7 +86,7 @@ func (t sitesFinisher) Finish(of study.Summed, _ []privacy.Published) (study.Res
 		if err != nil {
 			return fail(err)
 		}
-		table, err := t.tableOf(one, 1)
+		table, err := s.tableOf(one, 1)
 		if err != nil {
 			return fail(err)
 		}
@@ -96,7 +96,7 @@ func (t sitesFinisher) Finish(of study.Summed, _ []privacy.Published) (study.Res
 		return fail(fmt.Errorf("%d parties are named as senders of %d bodies", len(of.Senders),
 			len(sites)))
 	}
-	together, err := t.tableOf(all, len(sites))
+	together, err := s.tableOf(all, len(sites))
 	if err != nil {
 		return fail(err)
 	}
@@ -105,8 +105,8 @@ func (t sitesFinisher) Finish(of study.Summed, _ []privacy.Published) (study.Res
 	return study.NewResult(together, nil)
 }
 
-func (t sitesFinisher) tableOf(sum study.Sum, contributions int) (out Table, err error) {
-	made, err := finisher{t.Task}.Finish(study.Summed{Contributions: contributions,
+func (s sitesFinisher) tableOf(sum study.Sum, contributions int) (out Table, err error) {
+	made, err := finisher{s.Task}.Finish(study.Contributions{Contributions: contributions,
 		Weight: sum.Weight(), Sum: sum}, nil)
 	if err == nil {
 		err = made.DecodeBody(&out)

@@ -184,7 +184,7 @@ func beside(log bool, mean, sd *Estimate) string {
 	if mean == nil {
 		return unknown
 	} else if sd == nil || !log {
-		return describe.Numeral(mean.Possible()) + " ± " + Named{}.Show(sd)
+		return describe.Numeral(mean.Possible()) + " ± " + NamedEstimate{}.Show(sd)
 	}
 	m, factor := mean.Possible(), sd.Possible()
 	return fmt.Sprintf("%s (%s to %s)", describe.Numeral(m),
@@ -222,9 +222,9 @@ func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(1000*math.Max(0, share))/10, 'f', 1, 64)
 }
 
-// Named is one number of a table with the words that name it: a column, what of the column (a
-// level, "mean", …), and its group.
-type Named struct {
+// NamedEstimate is one number of a table with the words that name it: a column, what of the column
+// (a level, "mean", …), and its group.
+type NamedEstimate struct {
 	Column, What, Group string
 	*Estimate           // nil: unknown
 	Measure             Measure
@@ -244,20 +244,20 @@ const (
 
 // Estimates lists a table's shares of levels and missing values, and the moments and quartiles of
 // its numbers.
-func (t Table) Estimates() []Named {
-	var out []Named
+func (t Table) Estimates() []NamedEstimate {
+	var out []NamedEstimate
 	if t.Inside != nil {
-		out = append(out, Named{"", "matching", "", t.Inside.Share, Share, Column{}})
+		out = append(out, NamedEstimate{"", "matching", "", t.Inside.Share, Share, Column{}})
 	}
 	names := t.groups()
 	for _, g := range t.Groups {
-		out = append(out, Named{t.By, g.Level, "", g.Share, Share, Column{}})
+		out = append(out, NamedEstimate{t.By, g.Level, "", g.Share, Share, Column{}})
 	}
 	for _, c := range t.Columns {
 		for g, s := range c.Groups {
 			of := Column{}
 			add := func(what string, e *Estimate, measure Measure) {
-				out = append(out, Named{c.Column, what, names[g], e, measure, of})
+				out = append(out, NamedEstimate{c.Column, what, names[g], e, measure, of})
 			}
 			for k, cell := range c.Cells() {
 				if c.Edges == nil || k == len(c.Edges)-1 {
@@ -309,7 +309,7 @@ const (
 
 // Show formats an estimate e of n's measure; if noise made its value impossible, the nearest end of
 // its interval.
-func (n Named) Show(e *Estimate) string {
+func (n NamedEstimate) Show(e *Estimate) string {
 	if e == nil {
 		return unknown
 	}
@@ -320,11 +320,11 @@ func (n Named) Show(e *Estimate) string {
 }
 
 // Interval formats both intervals of a known estimate.
-func (n Named) Interval() (population, records string) {
+func (n NamedEstimate) Interval() (population, records string) {
 	return n.between(n.Low, n.High), n.between(n.NoiseLow, n.NoiseHigh)
 }
 
-func (n Named) between(low, high float64) string {
+func (n NamedEstimate) between(low, high float64) string {
 	if n.Measure == Share && low == 0 {
 		return "at most " + n.show(high)
 	} else if n.Measure == QuantileMeasure && low == high { // a value with a bin of its own
@@ -333,7 +333,7 @@ func (n Named) between(low, high float64) string {
 	return n.show(low) + " to " + n.show(high)
 }
 
-func (n Named) show(v float64) string {
+func (n NamedEstimate) show(v float64) string {
 	if n.Measure == Share {
 		return strconv.FormatFloat(100*v, 'f', 2, 64) + " %"
 	}

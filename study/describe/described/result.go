@@ -98,40 +98,40 @@ var (
 
 // table makes the result from a released vector. sd is the standard deviation of a count's noise,
 // in records.
-func (l tables) table(v []int64, records int64, sd float64) Table {
+func (t tables) table(v []int64, records int64, sd float64) Table {
 	out := Table{Records: records, NoiseSD: sd}
 	exact := sampled{Value: float64(records)}
 	if records > 0 {
 		out.ShareSD = sd / float64(records)
 	}
 	count := func(at int) sampled {
-		return sampled{Value: float64(v[at]) / float64(l.Step), Variance: sd * sd}
+		return sampled{Value: float64(v[at]) / float64(t.Step), Variance: sd * sd}
 	}
 	about, shown := exact, float64(records)
-	if l.Inside {
+	if t.Inside {
 		about = count(0)
 		shown = math.Min(math.Max(about.Value, 0), float64(records))
 		out.Inside = &Count{about.Value, aggregation.Share(about, exact)}
 	}
 	groups, sizes := []sampled{about}, []float64{shown}
-	if l.Group != nil {
-		out.By = l.Group.Name
+	if t.Group != nil {
+		out.By = t.Group.Name
 		groups, sizes = nil, nil
-		for g := range l.Group.Levels {
-			groups = append(groups, count(l.Group.First+g))
+		for g := range t.Group.Levels {
+			groups = append(groups, count(t.Group.First+g))
 			sizes = append(sizes, groups[g].Value)
 		}
 		sizes = projected(sizes, shown)
-		for g, level := range l.Group.Levels {
+		for g, level := range t.Group.Levels {
 			out.Groups = append(out.Groups,
 				Group{level, Count{groups[g].Value, aggregation.Share(groups[g], about)}, sizes[g]})
 		}
 	}
-	for _, c := range l.Columns {
+	for _, c := range t.Columns {
 		of := Column{Column: c.Name, Levels: c.Levels, Edges: c.Edges, Log: c.Log, Bands: c.Chosen}
 		for g, size := range groups {
 			of.Groups = append(of.Groups,
-				l.summary(c, v[c.At(g):c.At(g)+c.Run()], size, sizes[g], sd))
+				t.summary(c, v[c.At(g):c.At(g)+c.Run()], size, sizes[g], sd))
 		}
 		out.Columns = append(out.Columns, of)
 	}
@@ -140,10 +140,10 @@ func (l tables) table(v []int64, records int64, sd float64) Table {
 
 // summary makes a column's result in one group. size is the group's released size, and shown is the
 // size to display.
-func (l tables) summary(c describe.Column, v []int64, size sampled, shown, sd float64) Summary {
+func (t tables) summary(c describe.Column, v []int64, size sampled, shown, sd float64) Summary {
 	var s Summary
 	for _, n := range v[:c.Cells()] {
-		s.Noisy = append(s.Noisy, float64(n)/float64(l.Step))
+		s.Noisy = append(s.Noisy, float64(n)/float64(t.Step))
 	}
 	s.Counts = projected(s.Noisy, shown)
 	for _, n := range s.Noisy {
@@ -154,11 +154,11 @@ func (l tables) summary(c describe.Column, v []int64, size sampled, shown, sd fl
 	}
 	n := number{of: c, bins: s.Noisy[:c.Bins()], noise: sd * sd, total: size, binned: true}
 	for _, sum := range v[c.Cells():] {
-		s.Sums = append(s.Sums, float64(sum)/float64(2*l.Most))
+		s.Sums = append(s.Sums, float64(sum)/float64(2*t.Most))
 	}
 	n.first, n.second = s.Sums[0], s.Sums[1]
 	switch { // means leave out records without the number
-	case l.Apart: // one noise in place of one for each bin
+	case t.Apart: // one noise in place of one for each bin
 		n.total = sampled{Value: size.Value - s.Noisy[c.Bins()], Variance: size.Variance + sd*sd}
 	case c.Apart:
 		n.total, n.binned = sampled{Value: sumOf(n.bins),

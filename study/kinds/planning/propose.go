@@ -15,8 +15,8 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// Proposed is a plan that parties can approve, with its pool and forecasts.
-type Proposed struct {
+// PreparedPlan is a plan that parties can approve, with its pool and forecasts.
+type PreparedPlan struct {
 	Plan       study.Plan
 	Canonical  []byte // canonical bytes of the plan
 	Hash       study.Hash
@@ -30,7 +30,7 @@ type Proposed struct {
 }
 
 // Propose makes a plan by Draft and, if the kind can, forecasts the noise in the result.
-func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
+func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (PreparedPlan, error) {
 	out, task, err := Draft(s, schema, pool)
 	if err != nil {
 		return out, err
@@ -49,7 +49,7 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 }
 
 // Draft makes a plan and its task: it fits the public map on the pool and fills in defaults.
-func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Proposed,
+func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out PreparedPlan,
 	task study.Task, err error) {
 	var canonical bytes.Buffer
 	if pool.Rows() == 0 {

@@ -59,9 +59,9 @@ func Of(t study.Task) study.Finisher {
 	return all[t.Plan().Kind].Finisher(t)
 }
 
-// Usable returns a release's plan after checking that the release can be used: kinds.Claimed, and a
-// result without unknown fields, because readers could disagree about these fields.
-func Usable(r study.Release) (study.Plan, error) {
+// CheckedPlan returns a release's plan after checking that the release can be used: kinds.Claimed,
+// and a result without unknown fields, because readers could disagree about these fields.
+func CheckedPlan(r study.Release) (study.Plan, error) {
 	p, err := kinds.Claimed(r)
 	if err != nil {
 		return p, err
@@ -69,7 +69,8 @@ func Usable(r study.Release) (study.Plan, error) {
 	return p, r.Result.DecodeBody(all[p.Kind].Body())
 }
 
-// Report describes a release in words. A line says what stands for missing cells (kinds.Filled).
+// Report describes a release in words. A line says what stands for missing cells
+// (kinds.MissingWords).
 func Report(r study.Release) (out study.Report, err error) {
 	of, err := Named(r.Kind)
 	if err != nil {
@@ -78,8 +79,8 @@ func Report(r study.Release) (out study.Report, err error) {
 	if out, err = of.Report(r); err != nil {
 		return out, err
 	}
-	if p, err := r.DecodedPlan(); err == nil && kinds.Filled(p) != "" {
-		out.Lines = append(out.Lines, study.ReportLine{Name: "filled", Text: kinds.Filled(p)})
+	if p, err := r.DecodedPlan(); err == nil && kinds.MissingWords(p) != "" {
+		out.Lines = append(out.Lines, study.ReportLine{Name: "filled", Text: kinds.MissingWords(p)})
 	}
 	return out, nil
 }

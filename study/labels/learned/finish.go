@@ -80,7 +80,7 @@ func (r Result) HeldError() float64 {
 	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
 }
 
-func (f finisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
+func (f finisher) Finish(of study.Contributions, _ []privacy.Published) (study.Result, error) {
 	p := f.Plan()
 	if of.Bodies == nil {
 		return study.Result{}, fmt.Errorf("finish labels: it takes the bodies of the contributions")
@@ -145,16 +145,16 @@ func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
 // the features.
 const unseen = "the classifier's weights, their calibration, its ridge and the search for it, the number of records, and the classes' shares before projection"
 
-func (t finisher) Recompute(of study.Summed, _ []privacy.Published,
+func (f finisher) Recompute(of study.Contributions, _ []privacy.Published,
 	claimed study.Result) (study.Result, string, error) {
-	r, err := t.restate(of.Contributions, claimed)
+	r, err := f.restate(of.Contributions, claimed)
 	return r, unseen, err
 }
 
 // restate makes a result from plan, pool and the fitted numbers of a claimed result. It refuses
 // fitted numbers of a wrong form.
-func (t finisher) restate(parties int, claimed study.Result) (study.Result, error) {
-	p := t.Plan()
+func (f finisher) restate(parties int, claimed study.Result) (study.Result, error) {
+	p := f.Plan()
 	l, err := ResultOf(claimed)
 	if err != nil {
 		return study.Result{}, err

@@ -33,7 +33,8 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 	}
 	out.Charts = append(out.Charts, chart)
 	for k, name := range l.Classifier.Classes {
-		bar := study.Bar(name, l.Shares.Projected[k], aggregation.Normal95*l.Shares.Error[k])
+		bar := study.IntervalBar(name, l.Shares.Projected[k],
+			aggregation.Normal95*l.Shares.Error[k])
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar)
 	}

@@ -65,7 +65,7 @@ func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 
 // contribute makes a body through a real ledger, and a reader for it.
 func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte,
-	studyratio.Reader) {
+	studyratio.ContributionReader) {
 	t.Helper()
 	of, err := studyratio.Kind{}.New(p, pool)
 	if err != nil {
@@ -80,7 +80,7 @@ func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	released, err := study.Settle(t.Context(), l, task.Hash(), made.Requests)
+	released, err := study.ReleaseRequests(t.Context(), l, task.Hash(), made.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,19 +15,19 @@ import (
 // embeddings.
 const unseen = "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
 
-func (t finisher) Recompute(of study.Summed, released []privacy.Published,
+func (f finisher) Recompute(of study.Contributions, released []privacy.Published,
 	claimed study.Result) (study.Result, string, error) {
 	if of.Bodies != nil {
-		r, err := t.Finish(of, released)
+		r, err := f.Finish(of, released)
 		return r, "", err
 	}
-	r, err := t.restate(of.Contributions, claimed)
+	r, err := f.restate(of.Contributions, claimed)
 	return r, unseen, err
 }
 
 // restate makes a result from public numbers, and from the fitted numbers of a claimed result.
-func (t finisher) restate(parties int, claimed study.Result) (study.Result, error) {
-	pool, d := t.Pool(), t.Design
+func (f finisher) restate(parties int, claimed study.Result) (study.Result, error) {
+	pool, d := f.Pool(), f.Design
 	c := &Result{}
 	if err := claimed.DecodeBody(c); err != nil {
 		return study.Result{}, err

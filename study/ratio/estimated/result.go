@@ -64,20 +64,20 @@ type SetResult struct {
 	SD     []float64 `json:"sd,omitempty"`
 }
 
-func (t finisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
-	p, pool := t.Plan(), t.Pool()
+func (f finisher) Finish(of study.Contributions, _ []privacy.Published) (study.Result, error) {
+	p, pool := f.Plan(), f.Pool()
 	if of.Bodies == nil {
 		return study.Result{}, fmt.Errorf("finish ratio: it takes the bodies of the contributions")
 	}
-	sets, small, err := estimator{t.Reader}.sets(of.Bodies)
+	sets, small, err := estimator{f.Reader}.sets(of.Bodies)
 	if err != nil {
 		return study.Result{}, fmt.Errorf("finish ratio: %w", err)
 	}
-	out := &Result{Gamma: t.Design.Terms.Gamma, Sets: []SetResult{}}
+	out := &Result{Gamma: f.Design.Terms.Gamma, Sets: []SetResult{}}
 	for _, set := range sets {
 		out.Sets = append(out.Sets, setResult(set))
 	}
-	err = out.fit(p, pool, t.Design, sets)
+	err = out.fit(p, pool, f.Design, sets)
 	var refusal *ratio.Refusal
 	if errors.As(err, &refusal) {
 		out.Refusal = &Refusal{refusal.Reason, refusal.Number, refusal.Advice}

@@ -15,7 +15,7 @@ import (
 )
 
 // estimator reads contributions for the estimators.
-type estimator struct{ studyratio.Reader }
+type estimator struct{ studyratio.ContributionReader }
 
 // sets returns all contributed sets in the estimators' form. It leaves out sets that are too small
 // for an estimate, and returns their number, small, which reveals nothing new: sizes are public or
@@ -47,7 +47,7 @@ func (s estimator) sets(all study.Bodies) (sets []ratio.Set, small int, err erro
 	return sets, small, nil
 }
 
-func (s estimator) setsOf(b studyratio.Parsed) ([]ratio.Set, error) {
+func (s estimator) setsOf(b studyratio.ParsedContribution) ([]ratio.Set, error) {
 	if s.Design.Terms.Features == studyratio.FeaturesNoisyEmbedding {
 		return s.noisySets(b), nil
 	}
@@ -82,7 +82,7 @@ const leastSet = 4
 // sizes are not public, the sum of a set's noisy counts stands for its size. An error in that sum
 // scales the set's shares and embedding by the same factor, which cancels when embeddings are
 // regressed on shares. So the covariance leaves out errors in this direction.
-func (s estimator) noisySets(b studyratio.Parsed) []ratio.Set {
+func (s estimator) noisySets(b studyratio.ParsedContribution) []ratio.Set {
 	d := s.Design
 	c := float64(d.Classes)
 	countVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2)

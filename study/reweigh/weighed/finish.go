@@ -17,13 +17,13 @@ func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(reweig
 
 type finisher struct{ reweigh.Task }
 
-func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+func (f finisher) Finish(of study.Contributions, r []privacy.Published) (study.Result, error) {
 	return f.FinishBy(f, of, r)
 }
 
 // Recompute calls Finish again, but computes the weighted pool's digest from the claimed weights,
 // because recomputed weights may differ in their last bits and would have another digest.
-func (f finisher) Recompute(of study.Summed, released []privacy.Published,
+func (f finisher) Recompute(of study.Contributions, released []privacy.Published,
 	claimed study.Result) (study.Result, string, error) {
 	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
 	made, err := f.Finish(of, released)

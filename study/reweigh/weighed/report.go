@@ -35,10 +35,12 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 		if i == mostCompared {
 			break
 		}
-		bar := study.Bar(d.Feature+", private", d.Released, aggregation.Normal95*d.Deviation)
+		bar := study.IntervalBar(d.Feature+", private", d.Released,
+			aggregation.Normal95*d.Deviation)
 		bar.Main = true
-		chart.Bars = append(chart.Bars, bar, study.Bar(d.Feature+", weighted pool", d.Weighted, 0),
-			study.Bar(d.Feature+", raw pool", d.Pool, 0))
+		chart.Bars = append(chart.Bars, bar,
+			study.IntervalBar(d.Feature+", weighted pool", d.Weighted, 0),
+			study.IntervalBar(d.Feature+", raw pool", d.Pool, 0))
 	}
 	return out, nil
 }

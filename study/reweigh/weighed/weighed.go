@@ -14,18 +14,18 @@ import (
 // weights.
 var ErrOtherWeights = errors.New("the pool does not have the weights of the release")
 
-// Weighed is the pool of a reweigh study with the released weights.
-type Weighed struct {
+// WeightedPool is the pool of a reweigh study with the released weights.
+type WeightedPool struct {
 	Plan study.Plan
 	Said Weights
 	// Pool is the plan's pool. Weighted is the pool with weights.
 	Pool, Weighted *auxdata.Pool
 }
 
-// Weigh attaches a release's weights to t, the pool of the release's study. The rows must be
-// unweighted and in the same order. It refuses another pool, and weights whose digest differs from
-// the release's.
-func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
+// AttachWeights attaches a release's weights to t, the pool of the release's study. The rows must
+// be unweighted and in the same order. It refuses another pool, and weights whose digest differs
+// from the release's.
+func AttachWeights(r study.Release, t *dataset.Table) (w WeightedPool, err error) {
 	if w.Said, err = WeightsOf(r); err != nil {
 		return w, err
 	}

@@ -48,7 +48,7 @@ func TestWeigh(t *testing.T) {
 		[]study.Inputs{study.NewInputs(records, []byte("a")),
 			study.NewInputs(records, []byte("b"))}))
 
-	w, err := weighed.Weigh(r, plain)
+	w, err := weighed.AttachWeights(r, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestWeigh(t *testing.T) {
 		"of another kind":     {otherKind, plain, "holds no weights"},
 		"of another kind too": {otherKind, weighted, "holds no weights"},
 	} {
-		if _, err := weighed.Weigh(c.r, c.table); err == nil ||
+		if _, err := weighed.AttachWeights(c.r, c.table); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
 		}

@@ -262,19 +262,21 @@ func (out *Weights) check(w weigher) error {
 
 // law returns the distribution of released weights, given noise that is Laplace or close to normal.
 // Untold measures the differences between pool and private records that weights cannot remove.
-func (w weigher) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
+func (w weigher) law(out *Weights, laplace bool) (*aggregation.WeightLaw,
+	aggregation.UnreleasedShift) {
 	x := w.Design.Rows(w.Rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.Ratio != nil {
 		return aggregation.LawOfTilt(x, fit,
-			out.NoiseSD*w.Design.Norm()), aggregation.Untold{Records: out.about()}
+			out.NoiseSD*w.Design.Norm()), aggregation.UnreleasedShift{Records: out.about()}
 	}
 	if out.Means == nil { // because noise hides the number of records
 		return aggregation.LawOf(x, fit,
-			aggregation.Noise{}), aggregation.Untold{Records: out.about()}
+			aggregation.Noise{}), aggregation.UnreleasedShift{Records: out.about()}
 	}
 	noise := w.noise(out, laplace)
-	return aggregation.LawOf(x, fit, noise), w.Design.Untold(x, out.Means, noise, out.Lambda,
+	return aggregation.LawOf(x, fit, noise), w.Design.UnreleasedShift(x, out.Means, noise,
+		out.Lambda,
 		out.about())
 }
 

@@ -85,7 +85,7 @@ func TableOf(r study.Release) (Table, error) {
 type finisher struct{ survival.Task }
 
 // Finish implements study.Finisher.
-func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+func (f finisher) Finish(of study.Contributions, r []privacy.Published) (study.Result, error) {
 	return f.FinishBy(f, of, r)
 }
 

@@ -29,7 +29,7 @@ func ExampleRecall() {
 	empty := privacy.NewChain() // the folder was restored to its state before the study
 	for _, chain := range []*privacy.Chain{chain, empty} {
 		for _, f := range evidence.Recall(chain,
-			evidence.Memory{Heads: []evidence.Remembered{{Head: privacy.Head{Sequence: 1},
+			evidence.Memory{Heads: []evidence.RememberedHead{{Head: privacy.Head{Sequence: 1},
 				Who: "a note"}}}) {
 			fmt.Println(f.Verdict, f.Says)
 		}

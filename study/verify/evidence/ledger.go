@@ -39,7 +39,7 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain 
 		}
 		named := slices.IndexFunc(r.Release.Ledger, func(l privacy.Line) bool { return l.ID == id })
 		if !found && named >= 0 {
-			if lost, err := chain.Recall(r.Release.Ledger[named].Head()); lost && err == nil {
+			if lost, err := chain.CheckHead(r.Release.Ledger[named].Head()); lost && err == nil {
 				continue
 			}
 		}
@@ -76,7 +76,7 @@ func sameLine(a, b privacy.Line) bool {
 // or restored from an old backup.
 type Memory struct {
 	// Heads are earlier states of the ledger.
-	Heads []Remembered
+	Heads []RememberedHead
 	// Quoted are heads of the coordinator's ledger that the coordinator sent to a site, and
 	// QuoteError a contradiction among them (function Quoted). Both are empty for a site's own
 	// ledger.
@@ -87,9 +87,9 @@ type Memory struct {
 	Releases []ReleasedLines
 }
 
-// Remembered is a head (last entry) of a ledger, and who remembers it. The zero Head is an empty
-// ledger's. If a head has no hash, only its number is compared.
-type Remembered struct {
+// RememberedHead is a head (last entry) of a ledger, and who remembers it. The zero Head is an
+// empty ledger's. If a head has no hash, only its number is compared.
+type RememberedHead struct {
 	Head privacy.Head
 	Who  string
 }
@@ -150,7 +150,7 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 	var named []privacy.Line
 	for _, r := range m.Releases {
 		for _, l := range r.Lines {
-			known += f.remembered(chain, Remembered{l.Head(), r.Who})
+			known += f.remembered(chain, RememberedHead{l.Head(), r.Who})
 		}
 		named = append(named, r.Lines...)
 	}
@@ -167,11 +167,11 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 
 // remembered looks for a remembered head in the chain and returns its number, 0 for an empty
 // ledger.
-func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
+func (f *findings) remembered(chain *privacy.Chain, r RememberedHead) int {
 	if r.Head.Sequence == 0 {
 		return 0
 	}
-	switch lost, err := chain.Recall(r.Head); {
+	switch lost, err := chain.CheckHead(r.Head); {
 	case err != nil:
 		f.add(Fails, "remembered", "%s: %v", r.Who, err)
 	case lost:
@@ -183,10 +183,10 @@ func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	return 1
 }
 
-// Quoted returns, in order, the heads of the coordinator's ledger that a party got in receipts and
-// release lines. It returns an error if two heads prove that the ledger was restored or rewritten.
-// The caller checks signatures.
-func Quoted(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Head, error) {
+// QuotedHeads returns, in order, the heads of the coordinator's ledger that a party got in receipts
+// and release lines. It returns an error if two heads prove that the ledger was restored or
+// rewritten. The caller checks signatures.
+func QuotedHeads(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Head, error) {
 	receipts = slices.SortedFunc(slices.Values(receipts), func(a, b protocol.Receipt) int {
 		return a.Received.Compare(b.Received)
 	})

@@ -42,7 +42,7 @@ const (
 	FileClosed   = "closed"        // how the study ended for this site without a release
 	FileRelease  = "release.json"
 	// FileAmendments holds the plan's signed amendments. FileEnded holds their number when the
-	// study ended (Dossier.EndedAfter).
+	// study ended (StudyFolder.EndedAfter).
 	FileAmendments = "amendments.json"
 	FileEnded      = "ended"
 	// FileNotice is the newest notice carried here. FileAnswer is the first answer to carry away
@@ -51,25 +51,25 @@ const (
 	FileAnswer = "answer.json"
 )
 
-// Due holds the moments of a window: its begin, its end, and the upload.
-type Due struct {
+// Schedule holds the moments of a window: its begin, its end, and the upload.
+type Schedule struct {
 	From   time.Time `json:"from"`
 	Until  time.Time `json:"until"`
 	Leaves time.Time `json:"leaves"`
 }
 
-// Early reports whether an upload still waits for its moment. A clock that was set back delays
+// TooEarly reports whether an upload still waits for its moment. A clock that was set back delays
 // nothing.
-func (d Dossier) Early(now time.Time) bool {
-	var fixed Due
+func (d StudyFolder) TooEarly(now time.Time) bool {
+	var fixed Schedule
 	b, err := d.Read(FileDue)
 	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) &&
 		now.Before(fixed.Leaves)
 }
 
-// Declared is the number of records declared when the ledger was charged for the study, 0 before.
-// If the source was declared again after a crash, the charged number is still prepared.
-func (d Dossier) Declared() int {
+// DeclaredRecords is the number of records declared when the ledger was charged for the study, 0
+// before. If the source was declared again after a crash, the charged number is still prepared.
+func (d StudyFolder) DeclaredRecords() int {
 	b, err := d.Read(FileRecords)
 	if err != nil {
 		return 0
@@ -81,18 +81,21 @@ func (d Dossier) Declared() int {
 	return n
 }
 
-// Dossier is this site's folder of one study, named by the plan's hash.
-type Dossier struct{ Dir string }
+// StudyFolder is this site's folder of one study, named by the plan's hash.
+type StudyFolder struct{ Dir string }
 
-// Dossiers is the folder with a Dossier for each study, from which an agent knows after a restart
-// what it charged and sent.
-type Dossiers struct{ dir string }
+// StudyFolders is the folder with a StudyFolder for each study, from which an agent knows after a
+// restart what it charged and sent.
+type StudyFolders struct{ dir string }
 
-// Of names a study's folder by the plan's hash, without making it or looking whether it is there.
-func (d Dossiers) Of(h study.Hash) Dossier { return Dossier{filepath.Join(d.dir, h.String())} }
+// Folder names a study's folder by the plan's hash, without making it or looking whether it is
+// there.
+func (d StudyFolders) Folder(h study.Hash) StudyFolder {
+	return StudyFolder{filepath.Join(d.dir, h.String())}
+}
 
 // All lists the hashes that have a plan.
-func (d Dossiers) All() ([]study.Hash, error) {
+func (d StudyFolders) All() ([]study.Hash, error) {
 	entries, err := os.ReadDir(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -103,7 +106,7 @@ func (d Dossiers) All() ([]study.Hash, error) {
 	var out []study.Hash
 	for _, e := range entries {
 		var h study.Hash
-		if h.UnmarshalText([]byte(e.Name())) == nil && d.Of(h).Has(FilePlan) {
+		if h.UnmarshalText([]byte(e.Name())) == nil && d.Folder(h).Has(FilePlan) {
 			out = append(out, h)
 		}
 	}
@@ -111,14 +114,14 @@ func (d Dossiers) All() ([]study.Hash, error) {
 }
 
 // Released lists the studies with a release here, newest first.
-func (d Dossiers) Released() ([]study.Hash, error) {
+func (d StudyFolders) Released() ([]study.Hash, error) {
 	all, err := d.All()
 	if err != nil {
 		return nil, err
 	}
 	since := map[study.Hash]time.Time{}
 	for _, h := range all {
-		if info, err := os.Stat(filepath.Join(d.Of(h).Dir, FileRelease)); err == nil {
+		if info, err := os.Stat(filepath.Join(d.Folder(h).Dir, FileRelease)); err == nil {
 			since[h] = info.ModTime()
 		}
 	}
@@ -128,16 +131,16 @@ func (d Dossiers) Released() ([]study.Hash, error) {
 }
 
 // Folders lists all dossiers, with or without a plan.
-func (d Dossiers) Folders() ([]Dossier, error) {
+func (d StudyFolders) Folders() ([]StudyFolder, error) {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
 		return nil, err
 	}
-	var out []Dossier
+	var out []StudyFolder
 	for _, e := range entries {
 		var h study.Hash
 		if e.IsDir() && h.UnmarshalText([]byte(e.Name())) == nil {
-			out = append(out, d.Of(h))
+			out = append(out, d.Folder(h))
 		}
 	}
 	return out, nil
@@ -145,7 +148,7 @@ func (d Dossiers) Folders() ([]Dossier, error) {
 
 // LedgerEntry is the sequence number that the ledger must have reached, 0 before any upload.
 // charged reports whether there must be a ledger at all.
-func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
+func (d StudyFolders) LedgerEntry() (last int64, charged bool, err error) {
 	heads, charged, err := d.heads()
 	for _, h := range heads {
 		last = max(last, h.Sequence)
@@ -154,7 +157,7 @@ func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 }
 
 // heads lists the ledger's heads at each upload. Heads stored by older versions have no hash.
-func (d Dossiers) heads() (heads []privacy.Head, charged bool, err error) {
+func (d StudyFolders) heads() (heads []privacy.Head, charged bool, err error) {
 	all, err := d.Folders()
 	if err != nil {
 		return nil, false, err
@@ -162,7 +165,7 @@ func (d Dossiers) heads() (heads []privacy.Head, charged bool, err error) {
 	return headsOf(all)
 }
 
-func headsOf(all []Dossier) (heads []privacy.Head, charged bool, err error) {
+func headsOf(all []StudyFolder) (heads []privacy.Head, charged bool, err error) {
 	for _, f := range all {
 		charged = charged || f.Has(FileUpload) || f.Has(FileReceipt) || f.Has(fileLedger)
 		b, err := f.Read(fileLedger)
@@ -186,7 +189,7 @@ func headsOf(all []Dossier) (heads []privacy.Head, charged bool, err error) {
 
 // Tidy removes temporary files of writes that a kill interrupted. Only the holder of the state
 // folder's lock may call it, because no other process writes these files then.
-func (d Dossiers) Tidy() error {
+func (d StudyFolders) Tidy() error {
 	all, err := d.Folders()
 	if err != nil {
 		return err
@@ -211,7 +214,7 @@ func (d Dossiers) Tidy() error {
 }
 
 // Find finds a study by its plan's name, its hash, or at least six characters of the hash's start.
-func (d Dossiers) Find(name string) (study.Hash, error) {
+func (d StudyFolders) Find(name string) (study.Hash, error) {
 	all, err := d.All()
 	if err != nil {
 		return study.Hash{}, err
@@ -219,7 +222,7 @@ func (d Dossiers) Find(name string) (study.Hash, error) {
 	var found []study.Hash
 	for _, h := range all {
 		var p struct{ Name string } // a plan that this version cannot read is found too
-		b, err := d.Of(h).Read(FilePlan)
+		b, err := d.Folder(h).Read(FilePlan)
 		if err == nil && json.Unmarshal(b, &p) == nil &&
 			(p.Name == name || len(name) >= 6 && strings.HasPrefix(h.String(), name)) {
 			found = append(found, h)
@@ -235,7 +238,7 @@ func (d Dossiers) Find(name string) (study.Hash, error) {
 }
 
 // Plan reads the plan and checks that its hash is the folder's name.
-func (d Dossier) Plan() (study.Plan, error) {
+func (d StudyFolder) Plan() (study.Plan, error) {
 	b, err := d.Read(FilePlan)
 	if err != nil {
 		return study.Plan{}, err
@@ -248,18 +251,18 @@ func (d Dossier) Plan() (study.Plan, error) {
 }
 
 // Has reports whether a file of this name can be found. A fault of the disk looks like absence.
-func (d Dossier) Has(name string) bool {
+func (d StudyFolder) Has(name string) bool {
 	_, err := os.Stat(filepath.Join(d.Dir, name))
 	return err == nil
 }
 
 // Read returns a fact's bytes. Without the fact the error wraps fs.ErrNotExist.
-func (d Dossier) Read(name string) ([]byte, error) {
+func (d StudyFolder) Read(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(d.Dir, name))
 }
 
 // Write stores a fact whole. After it has returned nil, the fact survives a crash of the machine.
-func (d Dossier) Write(name string, b []byte) error {
+func (d StudyFolder) Write(name string, b []byte) error {
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 		return err
 	}
@@ -270,7 +273,7 @@ func (d Dossier) Write(name string, b []byte) error {
 }
 
 // Remove removes a fact. After it has returned nil, the removal survives a crash of the machine.
-func (d Dossier) Remove(name string) error {
+func (d StudyFolder) Remove(name string) error {
 	if err := os.Remove(filepath.Join(d.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -278,7 +281,7 @@ func (d Dossier) Remove(name string) error {
 }
 
 // WriteJSON stores a fact as indented JSON, whole and durable like Write.
-func (d Dossier) WriteJSON(name string, v any) error {
+func (d StudyFolder) WriteJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err

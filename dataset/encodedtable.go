@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Held are records that are encoded only when they are selected, so that memory holds few encoded
-// rows at a time. Parts of the records share memory.
-type Held struct {
+// EncodedTable are records that are encoded only when they are selected, so that memory holds few
+// encoded rows at a time. Parts of the records share memory.
+type EncodedTable struct {
 	// Y is as in Records.
 	Y    []int
 	rows []int // places in from, nil for all
@@ -25,12 +25,12 @@ type source interface {
 	marked() source
 }
 
-// Held returns records that are encoded already.
-func (r *Records) Held() *Held {
+// Encoded returns records that are encoded already.
+func (r *Records) Encoded() *EncodedTable {
 	if r == nil {
 		return nil
 	}
-	return &Held{Y: r.Y, from: r}
+	return &EncodedTable{Y: r.Y, from: r}
 }
 
 func (r *Records) hasParty() bool    { return r.Party != nil }
@@ -38,17 +38,19 @@ func (r *Records) parties() []string { return r.Party }
 func (r *Records) marked() source    { return r }
 
 // Len counts the selected records, without encoding any.
-func (h *Held) Len() int { return len(h.Y) }
+func (h *EncodedTable) Len() int { return len(h.Y) }
 
 // MarkMissing returns the records as under a schema with MarkMissing. Records that are encoded
 // already stay as they are.
-func (h *Held) MarkMissing() *Held { return &Held{h.Y, h.rows, h.from.marked()} }
+func (h *EncodedTable) MarkMissing() *EncodedTable {
+	return &EncodedTable{h.Y, h.rows, h.from.marked()}
+}
 
 // Select encodes the records at the given rows, in order. It panics on an absent row.
-func (h *Held) Select(rows []int) *Records { return h.from.Select(h.places(rows)) }
+func (h *EncodedTable) Select(rows []int) *Records { return h.from.Select(h.places(rows)) }
 
 // All encodes all records.
-func (h *Held) All() *Records { return h.Select(Span(0, h.Len())) }
+func (h *EncodedTable) All() *Records { return h.Select(RowRange(0, h.Len())) }
 
 // partRows is the least number of rows of a part, unless the file has fewer. Products of much
 // smaller matrices are computed in another way, which would let a row's results depend on its part.
@@ -56,13 +58,13 @@ const partRows = 4096
 
 // Blocks encodes all records, one block after the other. Each has at least partRows records, unless
 // there are fewer, and comes with the index of its first record.
-func (h *Held) Blocks() iter.Seq2[int, *Records] {
+func (h *EncodedTable) Blocks() iter.Seq2[int, *Records] {
 	return func(yield func(int, *Records) bool) {
 		for first, end := 0, 0; first < h.Len(); first = end {
 			if end = first + partRows; h.Len()-end < partRows {
 				end = h.Len()
 			}
-			if !yield(first, h.Select(Span(first, end))) {
+			if !yield(first, h.Select(RowRange(first, end))) {
 				return
 			}
 		}
@@ -70,13 +72,15 @@ func (h *Held) Blocks() iter.Seq2[int, *Records] {
 }
 
 // Part returns the records at the given rows, in order, without encoding them.
-func (h *Held) Part(rows []int) *Held { return &Held{pickRows(h.Y, rows), h.places(rows), h.from} }
+func (h *EncodedTable) Part(rows []int) *EncodedTable {
+	return &EncodedTable{pickRows(h.Y, rows), h.places(rows), h.from}
+}
 
 // HasParty reports whether records have a party.
-func (h *Held) HasParty() bool { return h.from.hasParty() }
+func (h *EncodedTable) HasParty() bool { return h.from.hasParty() }
 
 // Party is as in Records. Each call makes a list.
-func (h *Held) Party() []string {
+func (h *EncodedTable) Party() []string {
 	all := h.from.parties()
 	if all == nil || h.rows == nil {
 		return all
@@ -84,15 +88,15 @@ func (h *Held) Party() []string {
 	return pickRows(all, h.rows)
 }
 
-func (h *Held) places(rows []int) []int {
+func (h *EncodedTable) places(rows []int) []int {
 	if h.rows == nil {
 		return rows
 	}
 	return pickRows(h.rows, rows)
 }
 
-// Span returns the rows first to end−1.
-func Span(first, end int) []int {
+// RowRange returns the rows first to end−1.
+func RowRange(first, end int) []int {
 	rows := make([]int, end-first)
 	for i := range rows {
 		rows[i] = first + i
@@ -120,13 +124,13 @@ type heldColumn struct {
 	cells []float64
 }
 
-// Hold is [Schema.Encode] for records to be encoded later.
-func (s Schema) Hold(t *Table) (*Held, []Remark, error) {
+// EncodeLater is [Schema.Encode] for records to be encoded later.
+func (s Schema) EncodeLater(t *Table) (*EncodedTable, []Remark, error) {
 	c, remarks, err := s.hold(t)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Held{Y: c.y, from: c}, remarks, nil
+	return &EncodedTable{Y: c.y, from: c}, remarks, nil
 }
 
 func (s Schema) hold(t *Table) (*heldTable, []Remark, error) {
@@ -158,9 +162,9 @@ func (s Schema) hold(t *Table) (*heldTable, []Remark, error) {
 	return c, remarks, nil
 }
 
-// HoldLabelled is [Schema.EncodeLabelled], with a condition [Schema.EncodeWhere], for records to be
-// encoded later.
-func (s Schema) HoldLabelled(t *Table, where *Condition) (*Held, []Remark, error) {
+// EncodeLabelledLater is [Schema.EncodeLabelled], with a condition [Schema.EncodeWhere], for
+// records to be encoded later.
+func (s Schema) EncodeLabelledLater(t *Table, where *Condition) (*EncodedTable, []Remark, error) {
 	needed := []string{s.Label.Column}
 	if s.Patient != "" {
 		needed = append(needed, s.Patient)
@@ -180,7 +184,7 @@ func (s Schema) HoldLabelled(t *Table, where *Condition) (*Held, []Remark, error
 			c.y[i] = -1
 		}
 	}
-	return &Held{Y: c.y, from: c}, remarks, nil
+	return &EncodedTable{Y: c.y, from: c}, remarks, nil
 }
 
 func (s *Schema) holdColumn(f *Feature, first int, of *column,
@@ -219,22 +223,22 @@ func (h *heldColumn) place(row int) int {
 }
 
 // Select encodes the records at the given rows, in order.
-func (c *heldTable) Select(rows []int) *Records {
-	r := &Records{X: &mat.Dense{}, Y: pickRows(c.y, rows), Party: c.party.texts(rows),
-		Patient: c.patient.texts(rows)}
+func (ht *heldTable) Select(rows []int) *Records {
+	r := &Records{X: &mat.Dense{}, Y: pickRows(ht.y, rows), Party: ht.party.texts(rows),
+		Patient: ht.patient.texts(rows)}
 	if len(rows) > 0 {
-		r.X = mat.NewDense(len(rows), c.dim, nil)
+		r.X = mat.NewDense(len(rows), ht.dim, nil)
 	}
 	// Blocks of rows keep their part of X in cache while all columns are encoded.
 	const block = 128
 	for top := 0; top < len(rows); top += block {
-		for j := range c.features {
-			h := &c.features[j]
+		for j := range ht.features {
+			h := &ht.features[j]
 			for i := top; i < min(top+block, len(rows)); i++ {
 				to, cell := r.X.RawRowView(i)[h.first:], h.cells[h.place(rows[i])]
 				switch {
 				case math.IsNaN(cell):
-					h.feature.fill(to, h.fill, c.schema.MarkMissing)
+					h.feature.fill(to, h.fill, ht.schema.MarkMissing)
 				case h.feature.Kind == Categorical:
 					to[int(cell)] = 1
 				default:
@@ -243,20 +247,20 @@ func (c *heldTable) Select(rows []int) *Records {
 			}
 		}
 	}
-	if c.inside != nil {
-		c.schema.keepWhere(r, pickRows(c.inside, rows))
+	if ht.inside != nil {
+		ht.schema.keepWhere(r, pickRows(ht.inside, rows))
 	}
 	return r
 }
 
-func (c *heldTable) marked() source {
-	out := *c
+func (ht *heldTable) marked() source {
+	out := *ht
 	out.schema.MarkMissing = true
 	return &out
 }
 
-func (c *heldTable) hasParty() bool    { return c.party != nil }
-func (c *heldTable) parties() []string { return c.party.texts(Span(0, len(c.y))) }
+func (ht *heldTable) hasParty() bool    { return ht.party != nil }
+func (ht *heldTable) parties() []string { return ht.party.texts(RowRange(0, len(ht.y))) }
 
 // texts returns the column's cells at rows, nil without a column.
 func (c *column) texts(rows []int) []string {
@@ -281,7 +285,7 @@ func (c *column) texts(rows []int) []string {
 // columns may be absent: then Y is -1, Party and Patient nil. For training see
 // [Schema.EncodeLabelled].
 func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
-	h, remarks, err := s.Hold(t)
+	h, remarks, err := s.EncodeLater(t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -291,7 +295,7 @@ func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 // EncodeLabelled is [Schema.Encode] for training records. A missing label column is an error, and
 // so is a missing patient column, because a patient's records could not be kept together.
 func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
-	h, remarks, err := s.HoldLabelled(t, nil)
+	h, remarks, err := s.EncodeLabelledLater(t, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -319,7 +323,7 @@ func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
 //     proof about neighbours holds.
 //   - Numeric model: texts and comparisons; nothing is added up.
 func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
-	h, remarks, err := s.HoldLabelled(t, &c)
+	h, remarks, err := s.EncodeLabelledLater(t, &c)
 	if err != nil {
 		return nil, nil, err
 	}

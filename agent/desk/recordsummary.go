@@ -19,25 +19,25 @@ import (
 	"caucus/study/kinds"
 )
 
-// Sight describes a study's records before any processing. All fields except Added are computed
-// from the records and are for the site only. They are not sent, logged or stored.
-type Sight struct {
+// RecordSummary describes a study's records before any processing. All fields except Added are
+// computed from the records and are for the site only. They are not sent, logged or stored.
+type RecordSummary struct {
 	// Cells describes the columns, in the plan's order.
-	Cells []ColumnSight `json:"cells,omitempty"`
+	Cells []ColumnSummary `json:"cells,omitempty"`
 	// Classes counts the records of each class, in the plan's order. Unlabelled counts those
 	// without a class.
-	Classes    []ClassSight `json:"classes,omitempty"`
+	Classes    []ClassCount `json:"classes,omitempty"`
 	Unlabelled int          `json:"unlabelled,omitempty"`
 	// Persons is the number of patients, 0 if the source's schema names none. Patients groups the
 	// patients with several records, fewest records first.
 	Persons  int            `json:"patients,omitempty"`
-	Patients []PatientSight `json:"patients_with_several,omitempty"`
+	Patients []PatientCount `json:"patients_with_several,omitempty"`
 	// Added is the noise on each number, if this site adds it.
-	Added []NoiseSight `json:"noise_added,omitempty"`
+	Added []NoiseSummary `json:"noise_added,omitempty"`
 }
 
-// ColumnSight describes one column of the records, without noise: for this site's persons alone.
-type ColumnSight struct {
+// ColumnSummary describes one column of the records, without noise: for this site's persons alone.
+type ColumnSummary struct {
 	Column string `json:"column"`
 	// Unreadable counts cells that are no number, date or text of the kind declared, UnknownLevels
 	// texts that are no level, Missing empty cells, and Outside values beyond the schema's bounds.
@@ -54,23 +54,23 @@ type ColumnSight struct {
 	distance float64
 }
 
-// ClassSight counts the records of a class.
-type ClassSight struct {
+// ClassCount counts the records of a class.
+type ClassCount struct {
 	Class   string `json:"class"`
 	Records int    `json:"records"`
 }
 
-// PatientSight counts patients with the same number of records, and gives the guarantee for each of
+// PatientCount counts patients with the same number of records, and gives the guarantee for each of
 // them.
-type PatientSight struct {
+type PatientCount struct {
 	Patients int `json:"patients"`
 	Records  int `json:"records"`
 	// Epsilon is null if there is no guarantee.
 	Epsilon *float64 `json:"epsilon"`
 }
 
-// NoiseSight is the noise of one output. It follows from public numbers.
-type NoiseSight struct {
+// NoiseSummary is the noise of one output. It follows from public numbers.
+type NoiseSummary struct {
 	Output string  `json:"output"`
 	SD     float64 `json:"standard_deviation"` // standard deviation of the noise on each number
 	// Units is the number of units (labels, records or parties) that together could change a number
@@ -80,11 +80,11 @@ type NoiseSight struct {
 	Unit   privacy.Unit `json:"unit"`
 }
 
-func noiseOf(t study.Task, all []study.Reservation) []NoiseSight {
-	var out []NoiseSight
+func noiseOf(t study.Task, all []study.Reservation) []NoiseSummary {
+	var out []NoiseSummary
 	for _, r := range all {
 		b := r.Terms.Bound
-		n := NoiseSight{Output: r.Output,
+		n := NoiseSummary{Output: r.Output,
 			SD:   math.Sqrt(privacy.VarianceOf(r.Terms.Mechanism, b, 0, r.Terms.Length)),
 			Unit: b.Unit}
 		counter, counts := t.(study.Counter)
@@ -127,8 +127,9 @@ func countsUnits(b privacy.Bound) bool {
 
 // sightOf describes records of a source and what was noticed when they were read. pool holds the
 // encoded rows of the public pool, nil if it is not here.
-func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat.Dense) Sight {
-	s := Sight{Cells: cellsOf(p.Schema, seen.Odd, records, pool)}
+func sightOf(p study.Plan, seen source.SourceReading, records *dataset.Records,
+	pool *mat.Dense) RecordSummary {
+	s := RecordSummary{Cells: cellsOf(p.Schema, seen.Odd, records, pool)}
 	counts := make([]int, len(p.Schema.Label.Classes))
 	for _, y := range records.Y {
 		if y >= 0 && y < len(counts) {
@@ -138,17 +139,17 @@ func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat
 		}
 	}
 	for k, class := range p.Schema.Label.Classes {
-		s.Classes = append(s.Classes, ClassSight{class, counts[k]})
+		s.Classes = append(s.Classes, ClassCount{class, counts[k]})
 	}
 	s.Persons, s.Patients = patientsOf(records)
 	return s
 }
 
 func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records,
-	pool *mat.Dense) []ColumnSight {
+	pool *mat.Dense) []ColumnSummary {
 	columns := s.FeatureColumns()
-	out := make([]ColumnSight, len(columns))
-	place := map[string]*ColumnSight{}
+	out := make([]ColumnSummary, len(columns))
+	place := map[string]*ColumnSummary{}
 	for i, name := range columns {
 		out[i].Column = name
 		place[name] = &out[i]
@@ -249,7 +250,7 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 
 // patientsOf counts the patients in records whose schema names patients, and groups those with
 // several records. A record without a patient is not counted.
-func patientsOf(records *dataset.Records) (persons int, several []PatientSight) {
+func patientsOf(records *dataset.Records) (persons int, several []PatientCount) {
 	counts := map[string]int{}
 	for _, who := range records.Patient {
 		if who != "" {
@@ -262,7 +263,7 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientSight) 
 	}
 	for _, k := range slices.Sorted(maps.Keys(with)) {
 		if k > 1 {
-			several = append(several, PatientSight{Patients: with[k], Records: k})
+			several = append(several, PatientCount{Patients: with[k], Records: k})
 		}
 	}
 	return len(counts), several
@@ -271,7 +272,7 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientSight) 
 // forPatients adds a plan's guarantee for patients with several records. Replacing k records costs
 // k·ε and k²·ρ (privacy.Cost.At), where ε and ρ are the costs of replacing one. If the plan keeps
 // all records of a patient in one shard, its bound counts them as a whole.
-func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
+func forPatients(p study.Plan, charges []study.Charge, several []PatientCount) {
 	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
 	for i := range several {
 		if whole {
@@ -299,11 +300,11 @@ const (
 	shownGroups  = 6
 )
 
-func (s Sight) writeTo(b *textpage.Page) {
+func (s RecordSummary) writeTo(b *textpage.Page) {
 	columns := slices.Clone(s.Cells)
 	more := len(columns) - shownColumns
 	if more > 0 { // show the columns that differ most from the pool
-		slices.SortStableFunc(columns, func(a, b ColumnSight) int {
+		slices.SortStableFunc(columns, func(a, b ColumnSummary) int {
 			return cmp.Compare(b.distance, a.distance)
 		})
 		columns = columns[:shownColumns]
@@ -343,7 +344,7 @@ func (s Sight) writeTo(b *textpage.Page) {
 	}
 }
 
-func (c ColumnSight) words() string {
+func (c ColumnSummary) words() string {
 	words := c.Column
 	if c.Here != "" {
 		words += ": " + c.Here
@@ -363,19 +364,19 @@ func (c ColumnSight) words() string {
 	return words
 }
 
-func (g PatientSight) words() string {
+func (p PatientCount) words() string {
 	have := "patients have"
-	if g.Patients == 1 {
+	if p.Patients == 1 {
 		have = "patient has"
 	}
-	if g.Epsilon == nil {
-		return fmt.Sprintf("%d %s %d records: for them nothing is guaranteed", g.Patients, have, g.Records)
+	if p.Epsilon == nil {
+		return fmt.Sprintf("%d %s %d records: for them nothing is guaranteed", p.Patients, have, p.Records)
 	}
-	return fmt.Sprintf("%d %s %d records: for them ε = %.4g", g.Patients, have, g.Records,
-		*g.Epsilon)
+	return fmt.Sprintf("%d %s %d records: for them ε = %.4g", p.Patients, have, p.Records,
+		*p.Epsilon)
 }
 
-func (n NoiseSight) words() string {
+func (n NoiseSummary) words() string {
 	if n.Counts {
 		return fmt.Sprintf("standard deviation %.3g %s on each of this site's counts", n.Units, unitsWords(n.Unit))
 	}

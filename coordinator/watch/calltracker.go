@@ -12,9 +12,9 @@ import (
 	"caucus/study"
 )
 
-// Presence records each member's last call since the start, and why studies wait for the member. It
-// decides nothing. It holds at most one line per member, with one word per study.
-type Presence struct {
+// CallTracker records each member's last call since the start, and why studies wait for the member.
+// It decides nothing. It holds at most one line per member, with one word per study.
+type CallTracker struct {
 	log *slog.Logger
 
 	mu      sync.Mutex // guards members
@@ -36,14 +36,14 @@ const (
 	twicePlaces = time.Hour
 )
 
-// NewPresence starts with nobody seen: presence is forgotten at a restart.
-func NewPresence(log *slog.Logger) *Presence {
-	return &Presence{log: log, members: map[string]*present{}}
+// NewCallTracker starts with nobody seen: presence is forgotten at a restart.
+func NewCallTracker(log *slog.Logger) *CallTracker {
+	return &CallTracker{log: log, members: map[string]*present{}}
 }
 
 // Note records a member's call. A restarted process never comes back. So if a process calls again
 // after another process with the same identity, the two run side by side.
-func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
+func (p *CallTracker) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
 	if caller.Role != protocol.RoleParty {
 		return
 	}
@@ -85,7 +85,7 @@ func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time
 }
 
 // Member returns when a member last called, and in how many places it runs.
-func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) {
+func (p *CallTracker) Member(name string, now time.Time) (seen int64, runs uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.members[name]
@@ -99,7 +99,7 @@ func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) 
 }
 
 // waiting returns, per study, why the study waits for a member, as the member's last call reported.
-func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
+func (p *CallTracker) waiting(name string) map[study.Hash]protocol.Wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m := p.members[name]; m != nil {
@@ -109,7 +109,7 @@ func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 }
 
 // Statuses returns the last call and the reported wait of each party in a study.
-func (p *Presence) Statuses(h study.Hash, parties []string,
+func (p *CallTracker) Statuses(h study.Hash, parties []string,
 	declined []string) (out []*pb.PartyStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
