@@ -611,3 +611,13 @@ func TestOverBudget(t *testing.T) {
 		t.Errorf("preview of the study that does not fit: %v %v", err, preview.Objections)
 	}
 }
+
+func (r *rig) change(f func(*study.Plan)) {
+	f(&r.study.Plan)
+	canonical, err := r.study.Plan.Canonical()
+	if err != nil {
+		panic(err)
+	}
+	r.hash = study.HashOf(canonical)
+	r.study.PlanBytes, r.study.Hash = canonical, r.hash
+}

@@ -120,8 +120,8 @@ func TestPreviewIsWhatLeaves(t *testing.T) {
 	}
 }
 
-// TestDraftsHaveATime: a draft's classifiers get the window's time for each, and one that begins
-// when another was slow gets as much.
+// TestDraftsHaveATime: each classifier of a draft may take the time that the window has for one,
+// also if it starts late because another was slow.
 func TestDraftsHaveATime(t *testing.T) {
 	r := visitsRig(t, plans()["classify by tally, unit record, noise site, 3 shards"])
 	a := r.agent(t)

@@ -187,7 +187,8 @@ func (a *Agent) followCoordinator(addresses protocol.Addresses) error {
 	return a.useIdentity(id, "the coordinator changed its keys, and its old one signed for that")
 }
 
-// useIdentity switches to an identity that is on the disk.
+// useIdentity makes id the agent's identity: it saves the identity file and dials the coordinator
+// with it.
 func (a *Agent) useIdentity(id protocol.Identity, why string) error {
 	if err := id.Save(site.IdentityFile(a.site.Config)); err != nil {
 		return err

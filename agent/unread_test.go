@@ -97,16 +97,6 @@ func TestRefusedUnread(t *testing.T) {
 	}
 }
 
-func (r *rig) change(f func(*study.Plan)) {
-	f(&r.study.Plan)
-	canonical, err := r.study.Plan.Canonical()
-	if err != nil {
-		panic(err)
-	}
-	r.hash = study.HashOf(canonical)
-	r.study.PlanBytes, r.study.Hash = canonical, r.hash
-}
-
 // TestChargedBeforeRead: when the file is opened the ledger holds the charge, and the disk the
 // moment of the upload.
 func TestChargedBeforeRead(t *testing.T) {

@@ -84,10 +84,9 @@ func (h heard) Decline(ctx context.Context, p study.Hash) error {
 	return h.coordinatorDouble.Decline(ctx, p)
 }
 
-// TestTimeTellsNothing: for every learner and for sums, neighbours of which one takes any time
-// longer are heard at exactly the same moments: polls and contribution. The test sets the clock, so
-// that moments can be compared exactly; a dishonest plan could make the time of the records depend
-// on one label.
+// TestTimeTellsNothing: for every learner and for sums, two sites with neighbouring records poll and
+// contribute at exactly the same moments, however much longer one of them computes. A dishonest plan
+// could make that time depend on one label. The test sets the clock, so that moments can be compared.
 func TestTimeTellsNothing(t *testing.T) {
 	proposals := map[string]func(*study.Proposal){"sums": nil, "shares": inShares("tally")}
 	for _, l := range learners.Names() {

@@ -413,7 +413,8 @@ func BenchmarkFold(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				// of few parties: the rest have their bodies with other digests
+				// Fifty bodies are made, to save time. The other parties send the same numbers,
+				// each under a digest of its own.
 				made := map[int][]byte{}
 				s, running := sealed(b, c.plan, 2000, func(task study.Task, i int) []byte {
 					if made[i%50] == nil {

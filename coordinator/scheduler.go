@@ -42,7 +42,8 @@ const (
 	lastWait  = time.Minute
 )
 
-// run works until ctx ends. It then waits until moves under way can stop.
+// run moves studies to their next states when these are due, until ctx ends. It then waits until
+// the moves in progress have stopped.
 func (s *scheduler) run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()

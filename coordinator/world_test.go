@@ -80,8 +80,8 @@ func some(n int) int {
 	return n
 }
 
-// testClock runs as the machine's, and tests move it: with the time that passes,
-// or without.
+// testClock runs like the machine's clock, and tests can move it: either as time that passes, so
+// that timers fire, or as a date that is set, so that they do not.
 type testClock struct {
 	began time.Time
 

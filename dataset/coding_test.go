@@ -34,9 +34,9 @@ func coded(t testing.TB, c *Coding, table *Table, key string) (CodedBlock, []Rem
 	return b, k.Remarks()
 }
 
-// TestCoding: decoded records equal records encoded from the same cells as text, except that
-// patients and parties are keys: under the schema and a part of it, with every condition, odd cells
-// included.
+// TestCoding: records that are decoded from coded blocks equal those encoded from the same text
+// cells, except that keys stand for patients and parties. This holds under the whole schema and a
+// part of it, for every condition, and for odd cells.
 func TestCoding(t *testing.T) {
 	own, err := ParseSchema(strings.NewReader(`
 label: {column: ill, classes: ["no", "yes", "3"], aliases: {"1.0": "yes", n: "no"}}

@@ -36,9 +36,9 @@ type bornRow struct {
 	Died  string    `parquet:"died"`
 }
 
-// TestZone: people born as a year began in Berlin, as moments. A query of PostgreSQL in the
-// account's own zone or in the one of the mapping, a CSV of each zone, and Parquet, give the same
-// import: their ages in Berlin.
+// TestZone: births are stored as moments, at midnight of 1 January in Berlin. The imported ages are
+// those in Berlin, whether they come from PostgreSQL (in the account's time zone, or in that of the
+// mapping), from CSV files written in each time zone, or from Parquet.
 func TestZone(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

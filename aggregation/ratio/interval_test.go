@@ -130,7 +130,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// The correction must bring the estimate nearer to the truth.
+// Correcting for the signal in the class means brings the estimate nearer to the truth.
 func TestClassMeanSignal(t *testing.T) {
 	var with, without, mixture float64
 	for seed := range testlevel.N(t, 30, 100) {

@@ -67,11 +67,12 @@ type Tx interface {
 	// places that Join took.
 	Token(id string) (Token, error)
 	Tokens() ([]Token, error)
-	// RevokeToken ends a token, and raises the revision.
+	// RevokeToken makes a token unusable, and raises the revision of the list of members.
 	RevokeToken(id string) error
 	// Joined returns the name and certificate that a key obtained with a token, or ErrNone.
 	Joined(id string, signingKey [32]byte) (name string, certificate []byte, err error)
-	// Join stores what Joined returns. A name and a key take one place of the token.
+	// Join stores what Joined returns. A name and a key use up one place of the
+	// token, however often they come.
 	Join(id string, signingKey [32]byte, name string, certificate []byte) error
 	// Came returns the token by which a member joined, or ErrNone.
 	Came(name string) (id string, err error)

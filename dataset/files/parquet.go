@@ -50,7 +50,7 @@ type leaf struct {
 	seen map[string]string // texts of this row group, which were compared; nil if there are many
 }
 
-// maxSeen bounds seen, and the bytes of a text there.
+// maxSeen is the most texts that seen remembers, and the most bytes of a text that it remembers.
 const maxSeen = 64
 
 // read returns a value's text, and compares each value with the file's statistics of it, but a text

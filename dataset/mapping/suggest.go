@@ -84,11 +84,11 @@ type drafter struct {
 	out    Suggestion
 }
 
-// facts is what a draft knows of a column's texts that are no marks of missing values.
+// facts is what Suggest learned about a column from its cells that are not missing.
 type facts struct {
 	present map[string]int
-	unit    string         // behind most numbers
-	bare    map[string]int // the texts without it
+	unit    string         // the unit that follows most numbers, such as "kg"
+	bare    map[string]int // present, with the unit cut off each text
 	numbers int            // cells of bare that are numbers
 	layouts []dates.Layout // as layoutsOf says
 	left    map[string]int

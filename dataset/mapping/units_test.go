@@ -10,8 +10,8 @@ import (
 	"caucus/dataset"
 )
 
-// TestSpanDays: spans of time are days, by Python's timedelta; pandas writes a negative one with a
-// positive clock.
+// TestSpanDays: a text that is a span of time is read as a number of days, with the value that
+// Python's timedelta gives. pandas writes −1 hour as "-1 days +23:00:00".
 func TestSpanDays(t *testing.T) {
 	for text, want := range map[string]float64{
 		"5 days 04:12:00": 5.175, "1 day, 3:04:05": 1.127835648148148, "36:30:00": 1.5208333333333333,
@@ -35,8 +35,9 @@ func TestSpanDays(t *testing.T) {
 	}
 }
 
-// TestUnits: a draft leaves out a unit behind numbers and reads spans, and its mapping gives the
-// right numbers; another unit is no number, and a number without one is counted.
+// TestUnits: a draft finds the unit that follows a column's numbers, and spans of time. Its mapping
+// removes the unit and gives the numbers. A number with another unit stays a text, and a remark
+// counts the numbers that have no unit.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct{ cells, unit, decimal, want, remarks string }{
 		{"5.4 kg|6.2 kg|7 kg", "kg", "", "5.4 6.2 7", "[]"},

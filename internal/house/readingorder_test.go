@@ -22,8 +22,8 @@ import (
 // gives.
 const orderedFrom = 2200
 
-// inCircles counts, for each room of that size, the files that use each other in a circle:
-// they have no order among themselves. A number may only fall.
+// inCircles says, for each large room (package), how many of its files use each other in circles,
+// and so have no reading order. A number may only fall.
 var inCircles = map[string]int{
 	"aggregation/ratio":  3,
 	"cmd/caucus":         20,

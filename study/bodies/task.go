@@ -32,8 +32,8 @@ type Statistic interface {
 	Cells() int
 	ReleasedCells() int
 	Weights() (least, most int64) // bound the weight of one contribution
-	// Terms follow from plan, pool and the public weight. If sites add noise, it must not change
-	// them.
+	// Terms are the terms of the release. They follow from plan, pool and the public weight. If
+	// sites add the noise, the terms must be the same for every weight.
 	Terms(weight int64) (study.ReleaseTerms, error)
 	// wraps a private vector: one party's, or the sum
 	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error)

@@ -86,7 +86,7 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 				}
 			}
 		}
-		// A floor does not raise the δ that the minimum allows.
+		// The largest δ follows from the minimum of contributions, also if the plan has a floor.
 		p.Unit, p.Delta = privacy.Record, study.MostDelta(p.Floor*p.Records)
 		if err := p.CheckCommon(); !errors.Is(err, study.ErrPlan) {
 			t.Errorf("%s: δ = %g is taken, too large for the minimum: %v", name, p.Delta, err)

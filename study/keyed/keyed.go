@@ -58,8 +58,9 @@ type Records struct {
 	mac  hash.Hash
 	// full names each record by everything that a study sees of the record.
 	full []name
-	// shared names each record by the part that neighbours share, nil if they share nothing. At
-	// unit label, equal records are numbered in file order.
+	// shared holds each record's name, made only from the cells in which two neighbouring data sets
+	// agree: at unit label all but the label. It is nil if they need not agree in any. At unit
+	// label, records with equal cells are numbered in file order.
 	shared []name
 }
 

@@ -395,8 +395,8 @@ func TestRatioBodyRefusals(t *testing.T) {
 	}
 }
 
-// TestRatioRefusalsCarryNumbers: if sets support no estimate, the release gives the reason and its
-// number. Nothing before the release depends on the data.
+// TestRatioRefusalsCarryNumbers: if sets support no estimate, the release states the reason and the
+// quantity that caused it. Nothing published earlier depends on the data.
 func TestRatioRefusalsCarryNumbers(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 6000)
 	deal := skewed(records, 200)
