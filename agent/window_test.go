@@ -84,9 +84,10 @@ func (h heard) Decline(ctx context.Context, p study.Hash) error {
 	return h.coordinatorDouble.Decline(ctx, p)
 }
 
-// TestTimeTellsNothing: for every learner and for sums, two sites with neighbouring records poll and
-// contribute at exactly the same moments, however much longer one of them computes. A dishonest plan
-// could make that time depend on one label. The test sets the clock, so that moments can be compared.
+// TestTimeTellsNothing: for every learner and for sums, two sites with neighbouring records poll
+// and contribute at exactly the same moments, however much longer one of them computes. A dishonest
+// plan could make that time depend on one label. The test sets the clock, so that moments can be
+// compared.
 func TestTimeTellsNothing(t *testing.T) {
 	proposals := map[string]func(*study.Proposal){"sums": nil, "shares": inShares("tally")}
 	for _, l := range learners.Names() {

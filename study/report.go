@@ -51,6 +51,7 @@ type ReportFigure struct {
 	X, Y                  string  // names of the axes
 	From, To              float64 // numbers at the ends of the x axis
 	Diagonal              bool    // a dashed line from 0, 0 to 1, 1
+	Bands                 bool    // intervals are bands, not a bar at each point
 	Lines                 []ReportCurve
 	Table                 ReportTable // the numbers drawn
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"slices"
 	"strings"
 
 	"caucus/study"
@@ -72,12 +73,15 @@ func figureSVG(f study.ReportFigure) string {
 	for i, line := range f.Lines {
 		colour := Colours[i%len(Colours)]
 		for _, p := range line.Points {
-			if p.High > p.Low {
+			if p.High > p.Low && !f.Bands {
 				fmt.Fprintf(&b, `<path d="M%.1f %.1fV%.1f" stroke="%s" stroke-width="1.5"/>`, acrossOf(p.X), downOf(p.Low), downOf(p.High), colour)
 			}
 			if line.Dots {
 				fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, acrossOf(p.X), downOf(p.Y), colour)
 			}
+		}
+		if f.Bands {
+			band(&b, line.Points, colour)
 		}
 		if len(line.Points) > 0 {
 			polyline(&b, line.Points, colour, "")
@@ -92,4 +96,16 @@ func polyline(b *strings.Builder, points []study.ReportPoint, colour, more strin
 		at[i] = fmt.Sprintf("%.1f,%.1f", acrossOf(p.X), downOf(p.Y))
 	}
 	fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`, strings.Join(at, " "), colour, more)
+}
+
+// band fills the intervals of a line.
+func band(b *strings.Builder, points []study.ReportPoint, colour string) {
+	b.WriteString(`<path d="`)
+	for i, p := range points {
+		fmt.Fprintf(b, "%c%.1f %.1f", "ML"[min(i, 1)], acrossOf(p.X), downOf(p.High))
+	}
+	for _, p := range slices.Backward(points) {
+		fmt.Fprintf(b, "L%.1f %.1f", acrossOf(p.X), downOf(p.Low))
+	}
+	fmt.Fprintf(b, `Z" fill="%s" fill-opacity=".18"/>`, colour)
 }

@@ -3,6 +3,7 @@ package simulate
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -72,7 +73,16 @@ type SurvivalMeasured struct {
 
 // Check refuses more parties than records, a split without parties, and proposals that cannot run.
 // 0 repeats are fine: one release and no coverage.
-func (s Survival) Check() error { return Describe(s).Check() }
+func (s Survival) Check() error {
+	var t survival.Terms
+	if err := s.Proposal.DecodeTerms(&t); err != nil {
+		return err
+	}
+	if t.PerParty > 0 && s.Repeats > 0 {
+		return fmt.Errorf("simulate: draws of records are of all that a site has: leave per_party out, or the repeats")
+	}
+	return Describe(s).Check()
+}
 
 // Run simulates. The result depends on the seed alone.
 func (s Survival) Run(ctx context.Context) (SurvivalSummary, error) {

@@ -200,9 +200,12 @@ def curves(body: Document) -> pd.DataFrame:
 
 
 def survival_groups(body: Document) -> pd.DataFrame:
-    rows = [[_level(g), g["records"], g["events"], *_ended(g["median"]), *_ended(g["mean"])] for g in body["groups"]]
-    names = [m + e for m in ("median", "mean") for e in ("", "_low", "_high")]
-    return _frame(rows, ["group"], ["records", "events", *names])
+    rows = [
+        [_level(g), g["median"].get("unknown", ""), g["records"], g["events"], *_ended(g["median"]), *_ended(g["mean"]), g["mean_to"]]
+        for g in body["groups"]
+    ]
+    names = ["records", "events", *(m + e for m in ("median", "mean") for e in ("", "_low", "_high")), "mean_to"]
+    return _frame(rows, ["group", "unknown"], names, order=["group", *names, "unknown"])
 
 
 def _ended(n: Document) -> List[Any]:

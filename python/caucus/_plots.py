@@ -86,7 +86,8 @@ def _curves(of: Release, _: Any, ax: Any) -> Any:
 def _survival(body: Dict[str, Any], title: str, ax: Any) -> Any:
     told, given = _frames.curves(body), ax
     ax = _axes(ax, 6.4, 4.2)
-    for (name, g), colour in zip(told.groupby("group", sort=False), COLOURS):
+    for k, (name, g) in enumerate(told.groupby("group", sort=False)):
+        colour = COLOURS[k % len(COLOURS)]
         ax.plot([0, *g["time"]], [1, *g["value"]], color=colour, label=name)
         ax.fill_between([0, *g["time"]], [1, *g["low"]], [1, *g["high"]], color=colour, alpha=0.18, linewidth=0)
     _bare(ax)
@@ -334,8 +335,9 @@ def simulated(said: Dict[str, Any], ax: Any) -> Any:
         return _beside(frame[frame["measure"] == "AUC"], ["class", "group"], "AUC", ax)
     if kind == "survival":
         ax = _survival(said["released"], "One simulated release, 95 % bands", ax)
-        for _, g in frame.groupby("group", sort=False):
-            ax.plot([0, *g["time"]], [1, *g["true"]], color="black", linewidth=0.8, linestyle=(0, (3, 2)))
+        for k, (_, g) in enumerate(frame.groupby("group", sort=False)):
+            ax.plot([0, *g["time"]], [1, *g["true"]], color="black", linewidth=0.8, linestyle=(0, (3, 2)), label="" if k else "without noise")
+        ax.legend(frameon=False, fontsize="small")
         return ax
     name = {"classify": "accuracy", "ratio": "l1", "labels": "accuracy"}.get(kind)
     if name is None:

@@ -166,8 +166,8 @@ class Release:
         return _frames.curves(self._of("curves"))
 
     def groups(self) -> pd.DataFrame:
-        """Of a survival release: records, events, median time and mean time up to the curve's end, of
-        each group. A median of NaN is not reached; an end that the band does not reach is infinite."""
+        """Of a survival release: records, events, median time and mean time up to mean_to, of each
+        group. unknown says why a median is NaN; an end that the band does not reach is infinite."""
         return _frames.survival_groups(self._of("groups"))
 
     def compared(self) -> pd.DataFrame:

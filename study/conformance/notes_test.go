@@ -19,7 +19,7 @@ var noteAt = map[string]string{
 	"classify means": "means",
 	"ratio laplace":  "Kind", "ratio gaussian": "Kind", "ratio gaussian-zcdp": "Kind", "ratio dirichlet": "Kind",
 	"ratio laplace-prior": "Kind", "ratio auto": "Kind",
-	"reweigh entropy": "statistic", "reweigh logistic": "statistic",
+	"reweigh entropy": "Statistic", "reweigh logistic": "Statistic",
 	"describe gaussian": "counts", "describe laplace": "counts",
 	"evaluate gaussian": "histograms", "evaluate laplace": "histograms",
 	"labels rr": "Kind", "labels em": "Kind",

@@ -17,6 +17,7 @@ type Layout struct {
 	Edges   []float64 // upper ends of the intervals, ascending, in the time's unit
 	Groups  []string  // names of the levels; one empty name without groups
 	Columns int       // counts of an interval: the event, the causes, and the censored
+	Seen    []string  // levels of the event's column that count as last seen without it
 	time    numeric
 	event   coded
 	by      coded
@@ -54,7 +55,7 @@ func LayoutOf(s dataset.Schema, t Terms) (Layout, error) {
 	l := Layout{Edges: t.ends(), Groups: []string{""}, Columns: 2 + len(t.Causes)}
 	f, block, ok := feature(s, t.Time)
 	if !ok || f.Kind != dataset.Numeric {
-		return l, study.PlanError("survival.time", "%q is no number of the schema: name the column of the time to the event or to when somebody was last seen", t.Time)
+		return l, study.PlanError("survival.time", "%q is no number of the schema: name the column of the time to the event or to when somebody was last seen, a feature of its own", t.Time)
 	}
 	place := placeIn(f)
 	l.time = numeric{at: block.Start, flagged: f.Missing, zero: place(0)}
@@ -67,6 +68,7 @@ func LayoutOf(s dataset.Schema, t Terms) (Layout, error) {
 		if at := slices.Index(names, level); at >= 0 {
 			return at
 		}
+		l.Seen = append(l.Seen, level)
 		return len(names) // last seen without any of them
 	}, names)
 	if err != nil || t.By == "" {
@@ -77,7 +79,13 @@ func LayoutOf(s dataset.Schema, t Terms) (Layout, error) {
 		l.Groups = append(l.Groups, level)
 		return len(l.Groups) - 1
 	}, nil)
-	return l, err
+	if err != nil {
+		return l, err
+	}
+	if len(l.Groups) == 0 {
+		return l, study.PlanError("survival.by", "the schema names no level of %s", t.By)
+	}
+	return l, nil
 }
 
 // codedAs reads each level of a column by as, in the order of the schema. It refuses a column
@@ -94,13 +102,13 @@ func codedAs(s dataset.Schema, term, column string, as func(string) int,
 		c.start, c.width, levels = block.Start, block.Width, f.Levels
 	}
 	for _, name := range names {
-		if !slices.Contains(levels, name) {
-			return c, study.PlanError(term, "%q is no level of %s, which has %q", name, column,
+		if !slices.Contains(levels, name) || !c.label && name == otherLevel {
+			return c, study.PlanError(term, "%q is no level that the schema names of %s, which has %q", name, column,
 				levels)
 		}
 	}
 	for _, level := range levels {
-		if level == otherLevel {
+		if !c.label && level == otherLevel { // whatever the schema does not name
 			c.as = append(c.as, -1)
 			continue
 		}

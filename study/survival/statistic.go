@@ -164,16 +164,20 @@ func (c *Counts) Deviation(draws int) (float64, error) {
 // Counts describes one site's histogram before noise, a line for each group.
 func (c *Counts) Counts(values []int64) ([]string, int64) {
 	var lines []string
-	lines = append(lines, fmt.Sprintf("no time, event or group: %d", values[0]))
+	lines = append(lines, fmt.Sprintf("in no curve: %d", values[0]))
 	for g, name := range c.Groups {
 		run := values[1+g*c.Run() : 1+(g+1)*c.Run()]
 		line, from := cmp.Or(name, "all")+":", 0.
 		for j, edge := range c.Edges {
 			at := run[j*c.Columns : (j+1)*c.Columns]
-			line += fmt.Sprintf(" %g to %g: %d", from, edge, at)
+			line += fmt.Sprintf(" %g to %g: %d with the event", from, edge, at[0])
+			for k, cause := range c.terms.Causes {
+				line += fmt.Sprintf(", %d with %s", at[k+1], cause)
+			}
+			line += fmt.Sprintf(", %d last seen;", at[len(at)-1])
 			from = edge
 		}
-		lines = append(lines, line+fmt.Sprintf(" beyond: %d", run[len(run)-1]))
+		lines = append(lines, line+fmt.Sprintf(" %d beyond", run[len(run)-1]))
 	}
 	return lines, 1
 }

@@ -41,7 +41,9 @@ const (
 	leastBins, mostBins = 4, 20 // of the default
 	maxBins             = 200
 	maxCells            = 1 << 16 // keeps a contribution below a megabyte
-	usualShare          = 0.25
+	// At unit party the bound's L2² is 2·per_party², and the sum over all parties an int64.
+	maxPerParty = 1 << 24
+	usualShare  = 0.25
 )
 
 // Mechanisms are those of study.NoiseMechanisms: exact noise of integer counts.
@@ -74,10 +76,13 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("survival.per_party", "unit party hides all of a party's records: give the most that one counts")
 	case p.Map.Kind != dataset.IdentityMap:
 		return study.PlanError("map", "survival counts the schema's own columns: do not project them")
+	case p.Unit == privacy.Party && t.PerParty > maxPerParty:
+		return study.PlanError("survival.per_party",
+			"%d records of a party, at most %d are possible", t.PerParty, maxPerParty)
 	case t.PerParty < 0 || t.PerParty > 1<<40:
 		return study.PlanError("survival.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
-	case !(t.Expected > 0 && t.Expected <= 1):
-		return study.PlanError("survival.expected", "%g: give a share of the records above 0, at most 1", t.Expected)
+	case !(t.Expected > 0 && t.Expected < 1):
+		return study.PlanError("survival.expected", "%g: give a share of the records above 0 and below 1", t.Expected)
 	}
 	l, err := t.check(p.Schema)
 	if err != nil {
@@ -95,7 +100,7 @@ func (t Terms) ends() []float64 {
 		return t.Edges
 	}
 	var out []float64
-	n := cmp.Or(t.Bins, leastBins)
+	n := min(cmp.Or(t.Bins, leastBins), maxBins) // check refuses other numbers
 	for k := range n {
 		out = append(out, t.Until*float64(k+1)/float64(n))
 	}
@@ -108,6 +113,7 @@ func (t Terms) check(s dataset.Schema) (Layout, error) {
 		return l, err
 	}
 	f, _, _ := feature(s, t.Time)
+	first := math.Max(0, f.Min)
 	switch {
 	case t.By != "" && (t.By == t.Event.Column || t.By == t.Time):
 		return l, study.PlanError("survival.by", "%q is what the curve is of: group by another column", t.By)
@@ -120,22 +126,27 @@ func (t Terms) check(s dataset.Schema) (Layout, error) {
 			maxBins)
 	case len(t.Edges) > 0 && t.Bins != 0:
 		return l, study.PlanError("survival.bins", "edges say where the intervals end: leave bins out, or edges")
-	case !(t.Until <= f.Max):
-		return l, study.PlanError("survival.until", "%g: the schema's %s ends at %g", t.Until,
-			t.Time, f.Max)
+	case !(t.Until > first && t.Until <= f.Max):
+		return l, study.PlanError("survival.until", "%g: give a time above %g, at most %g, where the schema's %s ends", t.Until, first, f.Max, t.Time)
 	case len(t.Edges) > 0 && t.Edges[len(t.Edges)-1] != t.Until:
 		return l, study.PlanError("survival.edges", "the last ends at %g, the curve at %g: let them be the same, or leave until out", t.Edges[len(t.Edges)-1], t.Until)
 	}
-	last := math.Max(0, f.Min)
+	place := placeIn(f)
 	for _, e := range t.ends() {
-		if !(e > last) {
+		if !(e > first) {
 			return l, study.PlanError("survival.edges", "%v: give times that rise, from above %g",
 				t.ends(), math.Max(0, f.Min))
 		}
-		last = e
+		if place(e)-place(first) < leastWidth {
+			return l, study.PlanError("survival.edges", "the interval from %g to %g is too short beside the range of %s, %g to %g: narrow that range in the schema", first, e, t.Time, f.Min, f.Max)
+		}
+		first = e
 	}
 	return l, nil
 }
+
+// leastWidth is the least width of an interval, as a share of the time's range: far above onEdge.
+const leastWidth = 1e-8
 
 // Complete fills in the defaults: the last class of the label is the event, and the curve ends at
 // the schema's largest time.
@@ -235,11 +246,14 @@ func (Kind) Words(p study.Plan) study.Words {
 	t := study.TermsOf[Terms](p)
 	leaves := fmt.Sprintf("how many of this site's records have %s = %s, and how many were last seen without it, in each of %d public intervals of %s", t.Event.Column, t.Event.Is, len(t.ends()), t.Time)
 	if len(t.Causes) > 0 {
-		leaves += ", and how many have " + strings.Join(t.Causes, ", ")
+		leaves += fmt.Sprintf(", and how many have %s = %s", t.Event.Column,
+			strings.Join(t.Causes, " or "))
 	}
+	leaves += ", and how many were seen for longer"
 	if t.By != "" {
 		leaves += ", for each level of " + t.By
 	}
+	leaves += "; how many lie in none of these"
 	w := study.Words{
 		CountsMissing: true,
 		Leaves:        leaves, Received: "counts of its records by time and event",

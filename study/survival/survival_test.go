@@ -168,3 +168,45 @@ func TestNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileTerms: terms whose bound would not fit an integer, or whose intervals would not fit in
+// memory, are refused, and so are those that mean nothing.
+func TestHostileTerms(t *testing.T) {
+	for says, change := range map[string]func(*Terms){
+		"at most 16777216 are possible": func(t *Terms) { t.PerParty = 733006353748 },
+		"give 1 to 200":                 func(t *Terms) { t.Edges, t.Bins = nil, 1<<62 },
+		"above 0 and below 1":           func(t *Terms) { t.Expected = 1 },
+		"give a time above 0":           func(t *Terms) { t.Edges, t.Until = nil, -5 },
+		"too short beside the range":    func(t *Terms) { t.Edges = []float64{1e-9, 50} },
+		"is no level that the schema":   func(t *Terms) { t.Event.Is = "other" },
+		"is the event itself":           func(t *Terms) { t.Causes = []string{"relapse"} },
+	} {
+		p := planOf(t, relapse, func(p *study.Plan) {
+			p.Unit = privacy.Party
+			terms := study.TermsOf[Terms](*p)
+			terms.PerParty = 100
+			change(&terms)
+			if err := p.SetTerms(terms); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if err := (Kind{}).Check(p); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("want %q: %v", says, err)
+		}
+	}
+}
+
+// TestPartyBound: at unit party, the vectors of two parties with as many records as the plan allows
+// differ by no more than the bound, and some pair reaches it.
+func TestPartyBound(t *testing.T) {
+	terms := relapse
+	terms.PerParty = maxPerParty
+	p := planOf(t, terms, func(p *study.Plan) { p.Unit = privacy.Party })
+	if err := (Kind{}).Check(p); err != nil {
+		t.Fatal(err)
+	}
+	b, c := boundOf(p, terms), int64(maxPerParty)
+	if b.L1 != 2*c || b.L2sq != 2*c*c || b.L2sq < 0 {
+		t.Errorf("the bound of %d records is %+v", c, b)
+	}
+}

@@ -18,6 +18,9 @@ func shared(a, b hazards) int { return min(a.known(), b.known()) }
 // g = h·a. Counts enter m as in hazards.spread. Sampling is Σ w²·h/(m(1−h))/H² of each group.
 func hazardRatio(a, b hazards) validation.Number {
 	known := shared(a, b)
+	if known == 0 {
+		return validation.Number{Unknown: "the groups share no interval that somebody survives"}
+	}
 	var weight [2][]float64 // ∂w/∂m of each group
 	var w []float64
 	groups, total := [2]hazards{a, b}, [2]float64{}
@@ -75,7 +78,7 @@ func (h hazards) noiseOf(direct, byExposed []float64) float64 {
 // logRank returns the log-rank test of equal hazards: the excess of b's events over those expected
 // if both had the same, in its standard deviations by sampling and noise.
 func logRank(a, b hazards) (float64, bool) {
-	known := shared(a, b)
+	known := min(a.end, b.end)
 	excess, sampling := 0., 0.
 	var direct, byExposed [2][]float64
 	for j := range known {

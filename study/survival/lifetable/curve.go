@@ -155,6 +155,9 @@ func unit(j int) []float64 {
 // the curve does not reach a half.
 func (h hazards) median(edges []float64) validation.Number {
 	known := h.known()
+	if h.end == 0 {
+		return validation.Number{Unknown: "too few records"}
+	}
 	var mid, low, high []float64
 	for j := range known {
 		sampling, noise := h.spread(unit(j))

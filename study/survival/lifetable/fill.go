@@ -3,6 +3,7 @@ package lifetable
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"caucus/aggregation/validation"
 	"caucus/study/survival"
@@ -39,6 +40,9 @@ func countsOf(l survival.Layout, values []float64, group int, variance float64) 
 func group(h hazards, name string, edges []float64) Group {
 	g := Group{Level: name, Points: h.points(edges), Median: h.median(edges),
 		Mean: h.restricted(edges)}
+	if known := h.known(); known > 0 {
+		g.MeanTo = edges[known-1]
+	}
 	g.Records = h.beyond
 	for j := range h.events {
 		g.Records += h.events[j] + h.censored[j]
@@ -46,7 +50,7 @@ func group(h hazards, name string, edges []float64) Group {
 	}
 	switch {
 	case h.zero:
-		g.Ends = "everybody at risk has the event"
+		g.Ends = "by the counts with noise, everybody at risk has the event"
 	case h.end < len(edges):
 		g.Ends = fmt.Sprintf("too few records beyond: below %d standard deviations of their noise",
 			leastSignal)
@@ -56,9 +60,13 @@ func group(h hazards, name string, edges []float64) Group {
 
 func compare(a, b hazards, l survival.Layout, group int) Comparison {
 	c := Comparison{Of: l.Groups[group], To: l.Groups[0], Ratio: hazardRatio(a, b)}
+	if z, ok := logRank(a, b); ok {
+		p := math.Erfc(math.Abs(z) / math.Sqrt2)
+		c.P = &p
+	}
 	known := shared(a, b)
 	if known == 0 {
-		c.Difference = validation.Number{Unknown: "the groups share no interval"}
+		c.Difference = validation.Number{Unknown: "the groups share no interval that somebody survives"}
 		return c
 	}
 	c.At = l.Edges[known-1]
@@ -67,15 +75,11 @@ func compare(a, b hazards, l survival.Layout, group int) Comparison {
 		sampling, noise := h.spread(unit(known - 1))
 		s := math.Exp(h.logS[known-1])
 		variance, byNoise = variance+s*s*(sampling+noise), byNoise+s*s*noise
-		c.Difference.Value += float64(2*k-1) * math.Min(s, 1)
+		c.Difference.Value += float64(2*k-1) * math.Exp(slices.Min(append(h.logS[:known:known], 0)))
 	}
 	sd := math.Sqrt(variance)
 	c.Difference.SD, c.Difference.NoiseSD = sd, math.Sqrt(byNoise)
 	c.Difference.Low = math.Max(-1, c.Difference.Value-z95*sd)
 	c.Difference.High = math.Min(1, c.Difference.Value+z95*sd)
-	if z, ok := logRank(a, b); ok {
-		p := math.Erfc(math.Abs(z) / math.Sqrt2)
-		c.P = &p
-	}
 	return c
 }

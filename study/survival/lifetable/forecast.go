@@ -23,12 +23,12 @@ func (f Forecast) Worth() bool { return f.Private < f.Alone }
 
 // forecast expects the plan's share of events at an even hazard, and nobody else to leave before
 // the end.
-func forecast(of *survival.Counts, shares []float64, size study.Size, share,
+func forecast(edges []float64, columns int, shares []float64, size study.Size, share,
 	variance float64) Forecast {
 	n := float64(size.Records) * slices.Min(shares)
-	c := counts{columns: float64(of.Columns - 1), variance: variance, beyond: n * (1 - share)}
-	last, rate, end := n, -math.Log1p(-math.Min(share, 1-1e-9)), of.Edges[len(of.Edges)-1]
-	for _, e := range of.Edges {
+	c := counts{columns: float64(columns - 1), variance: variance, beyond: n * (1 - share)}
+	last, rate, end := n, -math.Log1p(-share), edges[len(edges)-1]
+	for _, e := range edges {
 		left := n * math.Exp(-rate*e/end)
 		c.events, c.censored = append(c.events, last-left), append(c.censored, 0)
 		last = left
@@ -38,11 +38,15 @@ func forecast(of *survival.Counts, shares []float64, size study.Size, share,
 	exact := c
 	exact.variance = 0
 	full := newHazards(exact)
+	if full.known() == 0 {
+		f.Private, f.Pooled, f.Alone = math.Inf(1), math.Inf(1), math.Inf(1)
+		return f
+	}
 	sampling, _ := full.spread(unit(full.known() - 1))
 	s := math.Exp(full.logS[full.known()-1])
 	f.Pooled = s * math.Sqrt(sampling)
 	f.Alone = f.Pooled * math.Sqrt(float64(size.Parties)) // of equal sites
-	if f.Private = math.Inf(1); h.known() == len(of.Edges) {
+	if f.Private = math.Inf(1); h.known() == len(edges) {
 		sampling, noise := h.spread(unit(h.known() - 1))
 		f.Private = s * math.Sqrt(sampling+noise)
 	}
@@ -63,11 +67,17 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 		return "", "", err
 	}
 	shares := f.Counted.Shares(f.Pool())
-	got := forecast(f.Counted, shares, size, t.Expected, sd*sd)
-	words, warning := fmt.Sprintf("the smallest group is expected to have %.0f events; its survival at %g then has a 95 %% interval of ± %s, of all records without privacy ± %.1f, of one site of %d alone ± %.1f points (%d intervals)",
-		got.Events, t.Until, points(got.Private), 100*z95*got.Pooled, size.Parties,
-		100*z95*got.Alone, len(f.Counted.Edges)), ""
-	if !got.Worth() {
+	edges, columns := f.Counted.Edges, f.Counted.Columns
+	got := forecast(edges, columns, shares, size, t.Expected, sd*sd)
+	few := forecast([]float64{t.Until / 4, t.Until / 2, 3 * t.Until / 4, t.Until}, columns, shares,
+		size, t.Expected, sd*sd)
+	words, warning := fmt.Sprintf("the smallest group is expected to have %.0f events; its survival at %g then has a 95 %% interval of ± %s, of all records without privacy ± %s, of one site of %d alone ± %s points (%d intervals)",
+		got.Events, t.Until, points(got.Private), points(got.Pooled), size.Parties,
+		points(got.Alone), len(f.Counted.Edges)), ""
+	switch {
+	case !got.Worth() && few.Worth():
+		warning = "the curve is not expected to be narrower than one site's alone: use fewer intervals (bins: 4)"
+	case !got.Worth():
 		warning = "the curve is not expected to be narrower than one site's alone: use more records, fewer groups, a larger ε, or two servers"
 	}
 	if narrow := p.AboutFewer(size); narrow != "" {

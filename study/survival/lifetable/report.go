@@ -16,16 +16,14 @@ func (Results) Report(r study.Release) (study.Report, error) {
 		return study.Report{}, err
 	}
 	out := study.Report{Answer: t.answer(r.Parties), Figures: []study.ReportFigure{t.figure()},
-		Lines: []study.ReportLine{
-			{Name: "records", Text: fmt.Sprintf("%d, as the sites declared; about %.0f without a time, an event or a group; noise with a standard deviation of %.3g on each count", t.Records, math.Max(0, t.Rest), t.NoiseSD)},
-		},
+		Lines:  []study.ReportLine{{Name: "records", Text: t.records()}},
 		Tables: []study.ReportTable{t.risk(), t.summary()}}
 	if len(t.Compared) > 0 {
 		out.Tables = append(out.Tables, t.comparisons())
-		out.Lines = append(out.Lines, study.ReportLine{Name: "compared", Text: "unadjusted: groups may differ in age, sex and all else; a hazard ratio is an average over the time that both curves reach"})
+		out.Lines = append(out.Lines, study.ReportLine{Name: "compared", Text: "unadjusted: groups may differ in age, sex and all else; a hazard ratio is an average over the time that both curves reach; p values are of one comparison each"})
 	}
-	if len(t.Causes) > 0 {
-		out.Lines = append(out.Lines, study.ReportLine{Name: "causes", Text: fmt.Sprintf("records with %s count as last seen then, which overstates the risk of the event where they are many", strings.Join(t.Causes, ", "))})
+	if others := append(append([]string{}, t.Causes...), t.Seen...); len(others) > 1 {
+		out.Lines = append(out.Lines, study.ReportLine{Name: "others", Text: fmt.Sprintf("records with %s count as last seen then. If one of these takes people away for good, such as another death, the curve is not the share without the event but the share if that had not happened, and it overstates the risk", strings.Join(others, ", "))})
 	}
 	for _, g := range t.Groups {
 		if g.Ends != "" {
@@ -66,13 +64,30 @@ func (t Table) answer(parties int) string {
 			all = append(all, fmt.Sprintf("%s has too few records for a curve", g.name()))
 		}
 	}
-	s := fmt.Sprintf("%s by %s, %d records at %d sites: %s", t.Event, t.Time, t.Records, parties,
-		strings.Join(all, "; "))
+	about := 0.
+	for _, g := range t.Groups {
+		about += math.Max(0, g.Records)
+	}
+	s := fmt.Sprintf("%s by %s, about %.0f records at %d sites: %s", t.Event, t.Time, about,
+		parties, strings.Join(all, "; "))
 	if len(t.Compared) == 1 && t.Compared[0].Ratio.Known() {
 		c := t.Compared[0]
 		s += fmt.Sprintf("; the hazard of %s is %s times that of %s", c.Of, c.Ratio.Words(2), c.To)
 	}
 	return s + " (95 % intervals)."
+}
+
+// records says how many records there are, and how many lie in no curve.
+func (t Table) records() string {
+	rest := "without a time, an event or a group that the study names"
+	if t.Where != "" {
+		rest += ", or for which " + t.Where + " does not hold"
+	}
+	s := fmt.Sprintf("about %.0f are in no curve: %s; noise with a standard deviation of %.3g on each count", math.Max(0, t.Rest), rest, t.NoiseSD)
+	if t.Records > 0 {
+		s = fmt.Sprintf("%d, as the sites declared; ", t.Records) + s
+	}
+	return s
 }
 
 // percent writes a share and its interval.
@@ -83,8 +98,8 @@ func percent(n validation.Number) string {
 func (t Table) figure() study.ReportFigure {
 	end := t.Edges[len(t.Edges)-1]
 	f := study.ReportFigure{Title: "share without the event", X: t.Time,
-		Y: "share without the event", To: end,
-		Caption: "bars are 95 % intervals for sampling and noise"}
+		Y: "share without the event", To: end, Bands: true,
+		Caption: "bands are 95 % intervals for sampling and noise"}
 	for _, g := range t.Groups {
 		curve := study.ReportCurve{Name: g.name(),
 			Points: []study.ReportPoint{{Y: 1, Low: 1, High: 1}}}
@@ -147,14 +162,17 @@ func (t Table) risk() study.ReportTable {
 
 func (t Table) summary() study.ReportTable {
 	out := study.ReportTable{Title: "groups", Head: []string{"group", "records", "events",
-		"median " + t.Time, "mean up to the curve's end"}}
+		"median " + t.Time, "mean " + t.Time}}
 	for _, g := range t.Groups {
-		median := "not reached"
+		median, mean := g.Median.Unknown, "unknown"
 		if g.Median.Known() {
 			median = g.Median.Words(1)
 		}
+		if g.Mean.Known() {
+			mean = fmt.Sprintf("%s up to %g", g.Mean.Words(1), g.MeanTo)
+		}
 		out.Rows = append(out.Rows, []string{g.name(), fmt.Sprintf("%.0f", math.Max(0, g.Records)),
-			fmt.Sprintf("%.0f", math.Max(0, g.Events)), median, g.Mean.Words(1)})
+			fmt.Sprintf("%.0f", math.Max(0, g.Events)), median, mean})
 	}
 	return out
 }

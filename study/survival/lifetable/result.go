@@ -14,14 +14,19 @@ import (
 
 // Table is the result of a survival study.
 type Table struct {
-	Records int64   `json:"records"`  // public number of all records
+	// Records is the public number of all records, also those that fail the condition. At unit
+	// party it is private, and 0 here.
+	Records int64   `json:"records"`
 	NoiseSD float64 `json:"noise_sd"` // standard deviation of a count's noise, in records
 	// Rest is the number of records, with noise, that no curve counts: without a time, an event or
 	// a group, or because they fail the condition.
-	Rest   float64   `json:"rest"`
-	Time   string    `json:"time"`
-	Event  string    `json:"event"` // in words: column = level
-	Causes []string  `json:"causes,omitempty"`
+	Rest   float64  `json:"rest"`
+	Time   string   `json:"time"`
+	Event  string   `json:"event"` // in words: column = level
+	Causes []string `json:"causes,omitempty"`
+	// Seen holds the levels that count as last seen without the event.
+	Seen   []string  `json:"seen"`
+	Where  string    `json:"where,omitempty"`
 	By     string    `json:"by,omitempty"`
 	Edges  []float64 `json:"edges"` // upper ends of the intervals, in the time's unit
 	Groups []Group   `json:"groups"`
@@ -36,10 +41,13 @@ type Group struct {
 	Events  float64 `json:"events"`  // until the last edge, with noise
 	Points  []Point `json:"points"`
 	// Ends says why the curve ends before the last edge, "" if it does not.
-	Ends   string            `json:"ends,omitempty"`
+	Ends string `json:"ends,omitempty"`
+	// Median has an interval and no standard deviation.
 	Median validation.Number `json:"median"`
-	// Mean is the mean time without the event up to the end of the curve (restricted mean).
-	Mean validation.Number `json:"mean"`
+	// Mean is the mean time without the event up to MeanTo, the end of the last interval that
+	// somebody survives (restricted mean).
+	Mean   validation.Number `json:"mean"`
+	MeanTo float64           `json:"mean_to"`
 }
 
 // Comparison compares two groups, unadjusted.
@@ -52,8 +60,8 @@ type Comparison struct {
 	// Difference is the survival of Of less that of To at time At, the last that both curves reach.
 	At         float64           `json:"at"`
 	Difference validation.Number `json:"difference"`
-	// P is the p value of the log-rank test, of equal hazards, with noise in its variance; nil
-	// without events.
+	// P is the p value of the log-rank test, of equal hazards, with noise in its variance; nil if
+	// the groups share no interval, or nobody has the event.
 	P *float64 `json:"log_rank_p,omitempty"`
 }
 
@@ -73,8 +81,14 @@ func TableOf(r study.Release) (Table, error) {
 		return t, fmt.Errorf("read survival release: %w", err)
 	}
 	whole := len(t.Edges) > 0 && len(t.Groups) > 0 && len(t.Compared) == len(t.Groups)-1
+	for j, e := range t.Edges {
+		whole = whole && e > 0 && (j == 0 || e > t.Edges[j-1])
+	}
 	for _, g := range t.Groups {
 		whole = whole && len(g.Points) <= len(t.Edges)
+		for j := 0; whole && j < len(g.Points); j++ {
+			whole = g.Points[j].Time == t.Edges[j]
+		}
 	}
 	if !whole {
 		return t, errors.New("read survival release: groups, intervals and comparisons do not fit each other: it was damaged")
@@ -110,8 +124,12 @@ func Of(p study.Plan, values []float64, records int64, sd float64) (Table, error
 	if err != nil {
 		return Table{}, err
 	}
+	if p.Unit == privacy.Party {
+		records = 0
+	}
 	out := Table{Records: records, NoiseSD: sd, Rest: values[0], Time: t.Time,
-		Event: t.Event.Column + " = " + t.Event.Is, Causes: t.Causes, By: t.By, Edges: l.Edges}
+		Event: t.Event.Column + " = " + t.Event.Is, Causes: t.Causes, By: t.By, Edges: l.Edges,
+		Where: p.Where, Seen: l.Seen}
 	out.fill(l, values, sd*sd)
 	return out, nil
 }
