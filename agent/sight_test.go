@@ -23,17 +23,17 @@ import (
 // randomness, and the functions that may make them: no preview's, except for the simulation ledger
 // that adds nothing.
 var diceCalls = map[string][]string{
-	"study.Settle":       {"settle", "unperturbed"},
-	"privacy.Open":       {"Open", "Reconcile"},
-	"privacy.NewMemory":  nil,
-	"privacy.Simulation": {"unperturbed"},
-	"rand.Read":          {"shardKey", "newRun"},
+	"study.ReleaseRequests": {"settle", "unperturbed"},
+	"privacy.Open":          {"Open", "Reconcile"},
+	"privacy.NewMemory":     nil,
+	"privacy.Simulation":    {"unperturbed"},
+	"rand.Read":             {"shardKey", "newRun"},
 
 	"uploading.Contribute": {"contribution"},
 	"contribution":         {"drafted", "settle"},
 	"study.NewInputs":      {"Exact", "Empty"},
 	"s.Records":            {"drafted"},
-	"s.Empty":              {"settle"},
+	"s.EmptyRecords":       {"settle"},
 }
 
 // TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown or discarded:

@@ -37,6 +37,6 @@ func ExampleRecall() {
 	// Output:
 	// holds a note names entry 1, which is in the ledger
 	// trust that no newer entry was deleted: nothing here can show it
-	// fails a note: it ends at entry 0, but was at 1 once: its end was cut off, or it was put back
-	// to an older state trust that no newer entry was deleted: nothing here can show it
+	// fails a note: it ends at entry 0, but was at 1 once: its end was cut off, or it was put back to an older state
+	// trust that no newer entry was deleted: nothing here can show it
 }
