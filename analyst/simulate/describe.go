@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -71,24 +70,11 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err := s.Check(); err != nil {
 		return out, err
 	}
-	// no records are set aside for tests
-	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20)
-	d, err := s.dealt(0)
+	d, task, release, err := s.countAll(ctx, s.Proposal)
 	if err != nil {
 		return out, err
 	}
-	d.Private = d.Private.MarkMissing() // as kinds.RecordSchema says
-	size, of := d.Size(), s.Proposal
-	of.Records = cmp.Or(of.Records, size.Records/size.Parties)
-	task, err := d.Task(of)
-	if err != nil {
-		return out, err
-	}
-	p := task.Plan()
-	release, err := rehearse(ctx, p, task.Pool(), size.Parties, d.Inputs)
-	if err != nil {
-		return out, err
-	}
+	p, size := task.Plan(), d.Size()
 	right := newTruth(p)
 	for _, block := range d.Private.Part(slices.Concat(d.Parties...)).Blocks() {
 		right.add(block)

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -64,4 +65,28 @@ func rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties int
 		}
 	}
 	return m.conclude(ctx)
+}
+
+// countAll makes and rehearses a plan of a kind that counts the records of all parties as they are,
+// missing cells marked. No records are set aside for tests, and a twentieth is the pool unless the
+// split says otherwise.
+func (s Split) countAll(ctx context.Context, of study.Proposal) (*Deal, study.Finisher,
+	study.Release, error) {
+	fail := func(err error) (*Deal, study.Finisher, study.Release, error) {
+		return nil, nil, study.Release{}, err
+	}
+	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20)
+	d, err := s.dealt(0)
+	if err != nil {
+		return fail(err)
+	}
+	d.Private = d.Private.MarkMissing() // as kinds.RecordSchema says
+	size := d.Size()
+	of.Records = cmp.Or(of.Records, size.Records/size.Parties)
+	task, err := d.Task(of)
+	if err != nil {
+		return fail(err)
+	}
+	release, err := rehearse(ctx, task.Plan(), task.Pool(), size.Parties, d.Inputs)
+	return d, task, release, err
 }

@@ -152,7 +152,7 @@ func unit(j int) []float64 {
 
 // median returns the time at which half have had the event: ln S is linear within an interval, and
 // the curve and its band never rise. An end that the band does not reach is open. Unknown says that
-// the curve does not reach a half.
+// the curve does not reach a half, or that there is none.
 func (h hazards) median(edges []float64) validation.Number {
 	known := h.known()
 	if h.end == 0 {

@@ -3,7 +3,6 @@ package lifetable
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"caucus/aggregation/validation"
 	"caucus/study/survival"
@@ -17,7 +16,7 @@ func (t *Table) fill(l survival.Layout, values []float64, variance float64) {
 		all = append(all, h)
 		t.Groups = append(t.Groups, group(h, name, l.Edges))
 		if g > 0 {
-			t.Compared = append(t.Compared, compare(all[0], h, l, g))
+			t.Compared = append(t.Compared, t.compare(all[0], h, g))
 		}
 	}
 }
@@ -58,8 +57,10 @@ func group(h hazards, name string, edges []float64) Group {
 	return g
 }
 
-func compare(a, b hazards, l survival.Layout, group int) Comparison {
-	c := Comparison{Of: l.Groups[group], To: l.Groups[0], Ratio: hazardRatio(a, b)}
+// compare compares the last group, of hazards b, with the first.
+func (t *Table) compare(a, b hazards, last int) Comparison {
+	to, of := t.Groups[0], t.Groups[last]
+	c := Comparison{Of: of.Level, To: to.Level, Ratio: hazardRatio(a, b)}
 	if z, ok := logRank(a, b); ok {
 		p := math.Erfc(math.Abs(z) / math.Sqrt2)
 		c.P = &p
@@ -69,13 +70,13 @@ func compare(a, b hazards, l survival.Layout, group int) Comparison {
 		c.Difference = validation.Number{Unknown: "the groups share no interval that somebody survives"}
 		return c
 	}
-	c.At = l.Edges[known-1]
+	c.At = t.Edges[known-1]
+	c.Difference.Value = of.Points[known-1].Survival.Value - to.Points[known-1].Survival.Value
 	var variance, byNoise float64
-	for k, h := range []hazards{a, b} {
+	for _, h := range []hazards{a, b} {
 		sampling, noise := h.spread(unit(known - 1))
 		s := math.Exp(h.logS[known-1])
 		variance, byNoise = variance+s*s*(sampling+noise), byNoise+s*s*noise
-		c.Difference.Value += float64(2*k-1) * math.Exp(slices.Min(append(h.logS[:known:known], 0)))
 	}
 	sd := math.Sqrt(variance)
 	c.Difference.SD, c.Difference.NoiseSD = sd, math.Sqrt(byNoise)

@@ -53,8 +53,8 @@ func forecast(edges []float64, columns int, shares []float64, size study.Size, s
 	return f
 }
 
-// ForecastNoise implements study.NoiseForecaster. It warns where not even four intervals are
-// narrower than one site alone.
+// ForecastNoise implements study.NoiseForecaster. It warns where the curve is no narrower than one
+// site's alone, and says whether four intervals would be.
 func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	p := f.Plan()
 	t := study.TermsOf[survival.Terms](p)
@@ -69,16 +69,17 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	shares := f.Counted.Shares(f.Pool())
 	edges, columns := f.Counted.Edges, f.Counted.Columns
 	got := forecast(edges, columns, shares, size, t.Expected, sd*sd)
-	few := forecast([]float64{t.Until / 4, t.Until / 2, 3 * t.Until / 4, t.Until}, columns, shares,
-		size, t.Expected, sd*sd)
 	words, warning := fmt.Sprintf("the smallest group is expected to have %.0f events; its survival at %g then has a 95 %% interval of ± %s, of all records without privacy ± %s, of one site of %d alone ± %s points (%d intervals)",
 		got.Events, t.Until, points(got.Private), points(got.Pooled), size.Parties,
-		points(got.Alone), len(f.Counted.Edges)), ""
-	switch {
-	case !got.Worth() && few.Worth():
-		warning = "the curve is not expected to be narrower than one site's alone: use fewer intervals (bins: 4)"
-	case !got.Worth():
-		warning = "the curve is not expected to be narrower than one site's alone: use more records, fewer groups, a larger ε, or two servers"
+		points(got.Alone), len(edges)), ""
+	if !got.Worth() {
+		warning = "the curve is not expected to be narrower than one site's alone: use "
+		few := []float64{t.Until / 4, t.Until / 2, 3 * t.Until / 4, t.Until}
+		if forecast(few, columns, shares, size, t.Expected, sd*sd).Worth() {
+			warning += "fewer intervals (bins: 4)"
+		} else {
+			warning += "more records, fewer groups, a larger ε, or two servers"
+		}
 	}
 	if narrow := p.AboutFewer(size); narrow != "" {
 		words += "\n" + narrow
