@@ -1,0 +1,269 @@
+package regress
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/study"
+)
+
+// Column is one number of a record's row: a number of the schema, a level of a text (1 or 0), or a
+// class of the label (1 or 0). Its encoded value v enters the row as (v − Mean)/Scale.
+type Column struct {
+	Column string // of the schema
+	Level  string // "" for a number
+	// Low and High are the values, in the schema's unit, that are encoded as 0 and 1; if Log, they
+	// are log(1 + value). 0 and 1 for a level.
+	Low, High float64
+	Log       bool
+	// Mean and Scale standardise the encoded value, by the pool. Without a spread there, or for a
+	// class, which a pool does not hold, they follow from the schema and the terms.
+	Mean, Scale float64
+	at          int // encoded column; −1: a class
+	class       int
+}
+
+// Name is the column, with the level that is 1, or the scale of a logarithm.
+func (c Column) Name() string {
+	switch {
+	case c.Level != "":
+		return c.Column + " = " + c.Level
+	case c.Log:
+		return "log(1 + " + c.Column + ")"
+	}
+	return c.Column
+}
+
+// Design says how a record becomes a row of integers: One, then each column, then the outcome.
+type Design struct {
+	Columns []Column
+	Outcome Column
+	// Base has the level of each text that has no column of its own: the pool's most frequent.
+	Base map[string]string
+	Lattice
+	present []present
+}
+
+// present says what an encoded column of a complete record holds: a number, or 0.
+type present struct {
+	at   int
+	zero bool
+}
+
+// Dim is the length of a row.
+func (d *Design) Dim() int { return len(d.Columns) + 2 }
+
+// DesignOf makes the design of a plan, whose columns and outcome it standardises by the pool. The
+// error names the term that does not fit the schema.
+func DesignOf(p study.Plan, pool *auxdata.Pool) (*Design, error) {
+	t := study.TermsOf[Terms](p)
+	d, err := t.columns(p.Schema, pool)
+	if err != nil {
+		return nil, err
+	}
+	d.Lattice, err = t.lattice(p, d.Dim())
+	return d, err
+}
+
+// columns finds the columns and the outcome, without the lattice. Without a pool each text's first
+// level is its base.
+func (t Terms) columns(s dataset.Schema, pool *auxdata.Pool) (*Design, error) {
+	d := &Design{Base: map[string]string{}}
+	var err error
+	if d.Outcome, err = t.outcome(s, d, pool); err != nil {
+		return nil, err
+	}
+	for k, name := range t.Columns {
+		f, block, ok := feature(s, name)
+		switch {
+		case !ok:
+			return nil, study.PlanError("regress.columns", "%q is no feature of the schema: name features that have one column each", name)
+		case name == t.Outcome || slices.Contains(t.Columns[:k], name):
+			return nil, study.PlanError("regress.columns", "%q stands there twice, or is the outcome: leave one out", name)
+		case f.Kind == dataset.Numeric:
+			d.need(f, block)
+			d.Columns = append(d.Columns, numberColumn(f, block, pool))
+			continue
+		case len(f.Levels) < 2:
+			return nil, study.PlanError("regress.columns", "the schema names one level of %q: there is nothing to compare", name)
+		}
+		d.need(f, block)
+		base, most := 0, -1.
+		for i := range f.Levels {
+			if n := mean(pool, block.Start+i); n > most {
+				base, most = i, n
+			}
+		}
+		d.Base[name] = f.Levels[base]
+		for i, level := range f.Levels {
+			if i != base {
+				d.Columns = append(d.Columns, levelColumn(name, level, block.Start+i, pool))
+			}
+		}
+	}
+	return d, nil
+}
+
+func (t Terms) outcome(s dataset.Schema, d *Design, pool *auxdata.Pool) (Column, error) {
+	if t.Outcome == s.Label.Column && t.Outcome != "" {
+		k := slices.Index(s.Label.Classes, t.Is)
+		if k < 0 {
+			return Column{}, study.PlanError("regress.is", "%q is no class of the label %s, which has %q: name the one that counts as 1", t.Is, t.Outcome, s.Label.Classes)
+		}
+		share := t.Expected
+		return Column{Column: t.Outcome, Level: t.Is, High: 1, at: -1, class: k, Mean: share,
+			Scale: math.Sqrt(share * (1 - share))}, nil
+	}
+	f, block, ok := feature(s, t.Outcome)
+	switch {
+	case !ok:
+		return Column{}, study.PlanError("regress.outcome", "%q is neither the label nor a feature of the schema", t.Outcome)
+	case f.Kind == dataset.Numeric && t.Is != "":
+		return Column{}, study.PlanError("regress.is", "%s is a number: leave is out", t.Outcome)
+	case f.Kind == dataset.Numeric:
+		d.need(f, block)
+		return numberColumn(f, block, pool), nil
+	}
+	k := slices.Index(f.Levels, t.Is)
+	if k < 0 {
+		return Column{}, study.PlanError("regress.is", "%q is no level that the schema names of %s, which has %q: name the one that counts as 1", t.Is, t.Outcome, f.Levels)
+	}
+	d.need(f, block)
+	return levelColumn(t.Outcome, t.Is, block.Start+k, pool), nil
+}
+
+// need demands that a record has a value of a feature: a number, or a level that the schema names.
+func (d *Design) need(f dataset.Feature, block dataset.Block) {
+	switch at := block.Start; {
+	case f.Kind == dataset.Categorical:
+		// A missing text, and one that the schema does not name, is marked at level other.
+		other := slices.Index(f.Levels, otherLevel)
+		if other < 0 {
+			other = len(f.Levels)
+		}
+		d.present = append(d.present, present{at + other, other == len(f.Levels)})
+	case f.Missing:
+		d.present = append(d.present, present{at, false}, present{at + 1, true})
+	default:
+		d.present = append(d.present, present{at, false})
+	}
+}
+
+// otherLevel is the level of texts that the schema does not name.
+const otherLevel = "other"
+
+func numberColumn(f dataset.Feature, block dataset.Block, pool *auxdata.Pool) Column {
+	c := Column{Column: f.Column, Low: f.Min, High: f.Max, Log: f.Log, at: block.Start}
+	if f.Log {
+		c.Low, c.High = math.Log1p(f.Min), math.Log1p(f.Max)
+	}
+	// Half the range is the largest standard deviation that a number in it can have.
+	return c.standardised(pool, 0.5, 0.5)
+}
+
+func levelColumn(column, level string, at int, pool *auxdata.Pool) Column {
+	c := Column{Column: column, Level: level, High: 1, at: at}
+	return c.standardised(pool, 0, 0.5)
+}
+
+// leastScale bounds what a single record can weigh: a level of one row in 10,000 has more.
+const leastScale = 0.01
+
+// standardised sets mean and scale by the pool, or to the given ones if the pool has no spread.
+func (c Column) standardised(pool *auxdata.Pool, middle, half float64) Column {
+	c.Mean = mean(pool, c.at)
+	squares := 0.
+	for i := range rows(pool) {
+		off := pool.Encoded.At(i, c.at) - c.Mean
+		squares += off * off
+	}
+	if c.Scale = math.Sqrt(squares / max(1, float64(rows(pool)))); c.Scale < leastScale {
+		c.Mean, c.Scale = middle, half
+	}
+	return c
+}
+
+func rows(pool *auxdata.Pool) int {
+	if pool == nil {
+		return 0
+	}
+	return pool.Rows()
+}
+
+// mean returns the mean of an encoded column over the pool's rows.
+func mean(pool *auxdata.Pool, column int) float64 {
+	sum := 0.
+	for i := range rows(pool) {
+		sum += pool.Encoded.At(i, column)
+	}
+	return sum / max(1, float64(rows(pool)))
+}
+
+// feature returns a column's own feature with its first encoded block.
+func feature(s dataset.Schema, column string) (dataset.Feature, dataset.Block, bool) {
+	at := slices.IndexFunc(s.Features, func(f dataset.Feature) bool {
+		return f.Column == column && column != ""
+	})
+	if at < 0 {
+		return dataset.Feature{}, dataset.Block{}, false
+	}
+	blocks := s.Blocks()
+	return s.Features[at], blocks[slices.IndexFunc(blocks, func(b dataset.Block) bool {
+		return b.Column == column
+	})], true
+}
+
+// Standard writes an encoded record's standardised columns, and its outcome last, to u, which has
+// room for Dim − 1 numbers. It returns false for a record that drops out: one without its outcome
+// or one of its columns. class is −1 for a record without a label.
+func (d *Design) Standard(u, row []float64, class int) bool {
+	for _, p := range d.present {
+		if v := row[p.at]; v != v || p.zero && v != 0 {
+			return false
+		}
+	}
+	for j, c := range d.Columns {
+		u[j] = (row[c.at] - c.Mean) / c.Scale
+	}
+	v := 0.
+	if y := d.Outcome; y.at >= 0 {
+		v = row[y.at]
+	} else if class < 0 {
+		return false
+	} else if class == y.class {
+		v = 1
+	}
+	u[len(d.Columns)] = (v - d.Outcome.Mean) / d.Outcome.Scale
+	return true
+}
+
+// usualKept is the share of the pool's rows that the usual radius leaves as they are.
+const usualKept = 0.99
+
+// radius returns the least multiple of 1/16 that 99 of 100 rows of the pool do not exceed; of the
+// classes, which a pool does not hold, the one farther from the mean. Without such rows it is that
+// of numbers of variance 1.
+func (d *Design) radius(pool *auxdata.Pool) float64 {
+	u, norms := make([]float64, d.Dim()-1), []float64{math.Sqrt(float64(d.Dim()))}
+	for i := range rows(pool) {
+		longest := -1.
+		for _, class := range []int{d.Outcome.class, d.Outcome.class + 1} {
+			if d.Standard(u, pool.Encoded.RawRowView(i), class) {
+				longest = max(longest, floats.Norm(u, 2))
+			}
+		}
+		if longest >= 0 {
+			norms = append(norms, longest)
+		}
+	}
+	if len(norms) > 1 {
+		norms = norms[1:]
+	}
+	slices.Sort(norms)
+	most := norms[int(usualKept*float64(len(norms)-1))]
+	return min(max(math.Ceil(most*radiusSteps)/radiusSteps, leastRadius), mostRadius)
+}
