@@ -692,7 +692,9 @@ func unharmed(t *testing.T, size chaosSize) {
 		under.Go(func() { c.takesPart(i, over) })
 	}
 
-	// Nobody leads while nobody answers.
+	// Nobody leads while nobody answers. A thousand parties that dial at once are before the
+	// operator at the handshake: it waits longer for its turn then, as an agent would (4 s).
+	turn := max(500*time.Millisecond, time.Duration(c.Parties)*4*time.Millisecond)
 	under.Go(func() {
 		client := c.dial("operator")
 		defer func() { client.Close() }()
@@ -702,7 +704,7 @@ func unharmed(t *testing.T, size chaosSize) {
 				return
 			case <-time.After(20 * time.Millisecond):
 			}
-			one, stop := context.WithTimeout(ctx, 500*time.Millisecond)
+			one, stop := context.WithTimeout(ctx, turn)
 			list, err := client.Studies(one)
 			if stop(); err != nil {
 				failed = true

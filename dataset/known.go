@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"caucus/internal/yamlfile"
 )
 
 // Known is a public data set for experiments: schema, source and format of its files, which are not
@@ -69,7 +71,7 @@ func (k *Known) read(name string, depth int) error {
 		return err
 	}
 	var own Known
-	if err := decodeStrict(bytes.NewReader(text), &own); err != nil {
+	if err := yamlfile.DecodeAll(bytes.NewReader(text), &own); err != nil {
 		return err
 	}
 	if own.Base == "" {
@@ -83,7 +85,7 @@ func (k *Known) read(name string, depth int) error {
 		return err
 	}
 	k.Schema.Label = Label{} // the label is replaced as a whole, never merged
-	return decodeStrict(bytes.NewReader(text), k)
+	return yamlfile.DecodeAll(bytes.NewReader(text), k)
 }
 
 // HasTest reports whether the set's makers divided it into train and test.

@@ -1,9 +1,7 @@
 package dataset
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,8 +75,8 @@ type Feature struct {
 	Kind FeatureKind `yaml:"kind" json:"kind"`
 	// Min and Max bound a numeric feature in its own unit: public knowledge, never the data's
 	// extremes.
-	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
-	Max float64 `yaml:"max,omitempty" json:"max,omitempty"`
+	Min float64 `yaml:"min" json:"min,omitempty" with:"max"`
+	Max float64 `yaml:"max" json:"max,omitempty" with:"min"`
 	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.
 	Log bool `yaml:"log,omitempty" json:"log,omitempty"`
 	// Missing adds a 0/1 column that flags a missing number.
@@ -88,38 +86,33 @@ type Feature struct {
 	Levels []string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
-// maxSchemaBytes bounds the text of a schema; 784 named columns take 30 kB.
-const maxSchemaBytes = 4 << 20
-
 const maxColumns = 100_000
 
 // YAML writes the schema so that ParseSchema reads the same one.
 func (s Schema) YAML() ([]byte, error) {
-	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := e.Encode(s); err != nil {
+	out, err := yamlfile.Encode(s)
+	if err != nil {
 		return nil, fmt.Errorf("write schema: %w", err)
 	}
-	if err := e.Close(); err != nil {
-		return nil, fmt.Errorf("write schema: %w", err)
-	}
-	return out.Bytes(), nil
+	return out, nil
 }
 
-func decodeStrict(r io.Reader, v any) error {
-	text, err := io.ReadAll(io.LimitReader(r, maxSchemaBytes+1))
-	if err != nil {
-		return err
+// MarshalYAML writes both bounds of a numeric feature, 0 too, and none of another feature.
+func (f Feature) MarshalYAML() (any, error) {
+	type bare Feature // without this method
+	var n yaml.Node
+	err := n.Encode(bare(f))
+	if f.Kind == Numeric {
+		return &n, err
 	}
-	if len(text) > maxSchemaBytes {
-		return fmt.Errorf("it is longer than %d MiB", maxSchemaBytes>>20)
+	keep := n.Content[:0]
+	for i := 0; i < len(n.Content); i += 2 {
+		if key := n.Content[i].Value; key != "min" && key != "max" {
+			keep = append(keep, n.Content[i:i+2]...)
+		}
 	}
-	file, err := yamlfile.Parse("", text)
-	if err != nil {
-		return err
-	}
-	return file.Decode(v)
+	n.Content = keep
+	return &n, err
 }
 
 // Format returns how files of this schema are written, unless a site's mapping says otherwise.

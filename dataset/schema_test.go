@@ -89,7 +89,7 @@ func TestSchemaWithout(t *testing.T) {
 }
 
 func TestParseSchemaErrors(t *testing.T) {
-	label, feature := "label: {column: y, classes: [a, b]}\n", "features: [{column: x, kind: numeric, max: 1}]\n"
+	label, feature := "label: {column: y, classes: [a, b]}\n", "features: [{column: x, kind: numeric, min: 0, max: 1}]\n"
 	one := func(f string) string { return label + "features: [" + f + "]\n" }
 	for text, want := range map[string]string{
 		"":                                    "it is empty",
@@ -110,23 +110,28 @@ func TestParseSchemaErrors(t *testing.T) {
 		"label: {column: y, classes: [a, b], aliases: {u: c}}": `"u" stands for "c", which is not among classes`,
 		"label: {column: y, classes: [a, b], aliases: {a: b}}": `"a" is itself a class`,
 		label: "features: there are none",
-		one("{column: y, kind: numeric, max: 1}"):                  `column "y" is already the label`,
-		one("{columns: [x, x], kind: numeric, max: 1}"):            `column "x" is already a feature`,
-		one("{column: x, kind: number, max: 1}"):                   `kind "number" is unknown; use numeric or categorical`,
-		one("{column: x, kind: numeric, min: 2, max: 1}"):          "min 2 is not below max 1",
-		one("{column: x, kind: numeric}"):                          "min 0 is not below max 0",
-		one("{column: x, kind: numeric, max: .inf}"):               "min and max must be finite",
-		one("{column: x, kind: numeric, max: 1, log: perhaps}"):    "parse schema",
-		one("{column: x, kind: numeric, min: -1, log: true}"):      "min must be above -1",
-		one("{column: x, kind: numeric, max: 1, levels: [a]}"):     "a numeric feature has no levels",
-		one("{column: x, kind: categorical}"):                      "levels is empty",
-		one("{column: x, kind: categorical, levels: [a, a]}"):      `level "a" occurs twice`,
-		one("{column: x, kind: categorical, levels: [a], max: 1}"): "belong to kind: numeric",
-		one("{kind: numeric, max: 1}"):                             "set either column (one name) or columns",
-		one("{column: x, columns: [z], kind: numeric, max: 1}"):    "set either column (one name) or columns",
-		one("{columns: [x, ''], kind: numeric, max: 1}"):           "columns has an empty name",
-		one("{columns: [p0..p99999999], kind: numeric, max: 1}"):   "stands for more than",
-		label + feature + "delimiter: ab":                          `delimiter "ab" must be a single character`,
+		one("{column: y, kind: numeric, min: 0, max: 1}"):                  `column "y" is already the label`,
+		one("{columns: [x, x], kind: numeric, min: 0, max: 1}"):            `column "x" is already a feature`,
+		one("{column: x, kind: number, min: 0, max: 1}"):                   `kind "number" is unknown; use numeric or categorical`,
+		one("{column: x, kind: numeric, min: 2, max: 1}"):                  "min 2 is not below max 1",
+		one("{column: x, kind: numeric}"):                                  "min 0 is not below max 0",
+		one("{column: x, kind: numeric, min: 0, max: .inf}"):               "min and max must be finite",
+		one("{column: x, kind: numeric, min: 0, max: 1, log: perhaps}"):    "parse schema",
+		one("{column: x, kind: numeric, min: -1, max: 0, log: true}"):      "min must be above -1",
+		one("{column: x, kind: numeric, min: 0, max: 1, levels: [a]}"):     "a numeric feature has no levels",
+		one("{column: x, kind: numeric, max: 1}"):                          "max without min: write both",
+		one("{column: x, kind: numeric, min: 1}"):                          "min without max: write both",
+		one("{column: x, kind: numeric, min: null, max: 1}"):               "line 2: features: entry 1: max without",
+		one("{column: x, kind: categorical, levels: [a, null]}"):           `entry 2: null stands for nothing`,
+		"label: {column: y, classes: [a, b, ~]}":                           `entry 3: ~ stands for nothing`,
+		one("{column: x, kind: categorical}"):                              "levels is empty",
+		one("{column: x, kind: categorical, levels: [a, a]}"):              `level "a" occurs twice`,
+		one("{column: x, kind: categorical, levels: [a], min: 0, max: 1}"): "belong to kind: numeric",
+		one("{kind: numeric, min: 0, max: 1}"):                             "set either column (one name) or columns",
+		one("{column: x, columns: [z], kind: numeric, min: 0, max: 1}"):    "set either column (one name) or columns",
+		one("{columns: [x, ''], kind: numeric, min: 0, max: 1}"):           "columns has an empty name",
+		one("{columns: [p0..p99999999], kind: numeric, min: 0, max: 1}"):   "stands for more than",
+		label + feature + "delimiter: ab":                                  `delimiter "ab" must be a single character`,
 		label + feature + "comment: ',b'": "must begin with a character " +
 			"that is neither",
 		label + feature + "columns: [x, x]":  `"x" occurs twice`,
@@ -146,7 +151,7 @@ func TestParseSchemaErrors(t *testing.T) {
 // FuzzParseSchema: a parsed schema can be written and read again, and its encoding is consistent.
 func FuzzParseSchema(f *testing.F) {
 	f.Add([]byte(clinic))
-	f.Add([]byte("label: {column: y, classes: [a, b]}\nfeatures: [{columns: [p0..p9], kind: numeric, max: 1}]\ncolumns: [y, p0..p9]\n"))
+	f.Add([]byte("label: {column: y, classes: [a, b]}\nfeatures: [{columns: [p0..p9], kind: numeric, min: 0, max: 1}]\ncolumns: [y, p0..p9]\n"))
 	for _, name := range KnownNames() {
 		k, err := LoadKnown(name)
 		if err != nil {

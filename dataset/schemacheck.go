@@ -11,6 +11,7 @@ import (
 
 	"caucus/dataset/dates"
 	"caucus/internal/csvfile"
+	"caucus/internal/yamlfile"
 )
 
 // Validate checks names, bounds, levels, classes and the number of columns, at most 100,000. Its
@@ -168,7 +169,7 @@ func firstRepeated(texts []string) string {
 // ParseSchema reads a schema as YAML and validates it. Unknown keys, such as typos, are errors.
 func ParseSchema(r io.Reader) (Schema, error) {
 	var s Schema
-	if err := decodeStrict(r, &s); err != nil {
+	if err := yamlfile.DecodeAll(r, &s); err != nil {
 		return Schema{}, fmt.Errorf("parse schema: %w", err)
 	}
 	if err := s.Validate(); err != nil {

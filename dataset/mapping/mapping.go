@@ -149,13 +149,11 @@ func Parse(r io.Reader) (Mapping, error) {
 
 // YAML writes the mapping as a site's configuration has it, without empty settings.
 func (m Mapping) YAML() ([]byte, error) {
-	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := errors.Join(e.Encode(m), e.Close()); err != nil {
+	out, err := yamlfile.Encode(m)
+	if err != nil {
 		return nil, fmt.Errorf("write mapping: %w", err)
 	}
-	return out.Bytes(), nil
+	return out, nil
 }
 
 // Same reports whether both make the same records of every file: equal settings, however they were

@@ -21,6 +21,7 @@ type check struct {
 	root reflect.Type
 	// seen holds the checked nodes, so that aliases of aliases cost no more than the nodes.
 	seen map[visit]bool
+	keys map[reflect.Type][]key // of the structs met so far
 }
 
 type visit struct {
@@ -33,7 +34,7 @@ func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	if t == nil || t.Kind() != reflect.Pointer {
 		return fmt.Errorf("decode YAML into %T: give a pointer", v)
 	}
-	c := check{doc: d, root: t.Elem(), seen: map[visit]bool{}}
+	c := check{doc: d, root: t.Elem(), seen: map[visit]bool{}, keys: map[reflect.Type][]key{}}
 	if err := c.value(n, t.Elem(), path); err != nil {
 		return err
 	}
@@ -113,6 +114,9 @@ func (c *check) items(n *yaml.Node, t reflect.Type, path []string) error {
 		return c.wrong(n, t, path)
 	}
 	for i, item := range n.Content {
+		if isNull(item) {
+			return c.fail(item, within(path, "entry "+strconv.Itoa(i+1)), null(item))
+		}
 		if err := c.value(item, t.Elem(), within(path, "entry "+strconv.Itoa(i+1))); err != nil {
 			return err
 		}
@@ -125,6 +129,12 @@ func (c *check) entries(n *yaml.Node, t reflect.Type, path []string) error {
 		return c.wrong(n, t, path)
 	}
 	return c.pairs(n, path, func(key, value *yaml.Node) error {
+		// the parser would leave the entry out, or read an empty text
+		for _, n := range []*yaml.Node{key, value} {
+			if isNull(n) && n.Value != "" {
+				return c.fail(n, path, null(n))
+			}
+		}
 		if err := c.value(key, t.Key(), path); err != nil {
 			return err
 		}
@@ -136,16 +146,34 @@ func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 	if n.Kind != yaml.MappingNode {
 		return c.wrong(n, t, path)
 	}
-	known := keysOf(t)
-	return c.pairs(n, path, func(key, value *yaml.Node) error {
+	known, met := c.keys[t]
+	if !met {
+		known = keysOf(t)
+		c.keys[t] = known
+	}
+	var given map[string]*yaml.Node // the keys that need another beside them
+	err := c.pairs(n, path, func(key, value *yaml.Node) error {
 		for _, k := range known {
 			if k.name == key.Value {
+				if k.with != "" && !isNull(value) {
+					if given == nil {
+						given = map[string]*yaml.Node{}
+					}
+					given[k.name] = key
+				}
 				return c.value(value, k.of, within(path, key.Value))
 			}
 		}
 		return c.fail(key, path,
 			fmt.Errorf("unknown key %s: %s", quote(key.Value), c.suggest(key.Value, known)))
 	})
+	for _, k := range known {
+		if err == nil && given[k.name] != nil && given[k.with] == nil {
+			return c.fail(given[k.name], path, fmt.Errorf("%s without %s: write both, 0 too",
+				k.name, k.with))
+		}
+	}
+	return err
 }
 
 // pairs calls each for every key and value of a mapping, and of those merged into it (<<). Keys are

@@ -77,6 +77,34 @@ func Parse(name string, text []byte) (*Document, error) {
 	return d, nil
 }
 
+// DecodeAll decodes a reader's whole text into the value that v points to. Absent keys leave the
+// value unchanged. A text above 4 MiB is an error.
+func DecodeAll(r io.Reader, v any) error {
+	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	if err != nil {
+		return err
+	}
+	d, err := Parse("", text)
+	if err != nil {
+		return err
+	}
+	return d.Decode(v)
+}
+
+// Encode writes a value as YAML, indented by two spaces.
+func Encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
 // countKeys takes the squares of the numbers of keys below a node from left, and fails below 0.
 func (d *Document) countKeys(n *yaml.Node, left *int) error {
 	if n.Kind == yaml.MappingNode {

@@ -63,8 +63,12 @@ type config struct {
 	Notes   map[string]level `yaml:"notes"`
 	Either  either           `yaml:"either"`
 	Plain   string
-	Hidden  int `yaml:"-"`
-	_       int // like an unexported field, no key
+	Ends    struct {
+		Low  float64 `yaml:"low" with:"high"`
+		High float64 `yaml:"high" with:"low"`
+	} `yaml:"ends"`
+	Hidden int `yaml:"-"`
+	_      int // like an unexported field, no key
 }
 
 func decodeText(text string, v any) error {
@@ -146,6 +150,13 @@ func TestDecodeRefuses(t *testing.T) {
 		"share: half":                     `share: found "half", want a number`,
 		"on: perhaps":                     `on: found "perhaps", want true or false`,
 		"names: a":                        `names: found "a", want a list such as [one, two]`,
+		"names: [a, null]":                `line 1: names: entry 2: null stands for nothing: remove it, or write "null"`,
+		"names:\n- a\n-\n- b":             "line 3: names: entry 2: it is empty: remove it",
+		"list: [{budget: 1}, ~]":          "list: entry 2: ~ stands for nothing",
+		"notes: {NULL: low}":              `line 1: notes: NULL stands for nothing: remove it, or write "NULL" if`,
+		"notes: {a: null}":                "notes: null stands for nothing",
+		"ends: {low: 1}":                  "line 1: ends: low without high: write both, 0 too",
+		"ends: {high: 1, low: null}":      "ends: high without low",
 		"names: [[a]]":                    "names: entry 1: found a list, want a text",
 		"plain: {a: b}":                   "plain: found keys with values, want a text",
 		"wait: 15":                        "wait: 15 has no unit: write for example 15s, 24h or 30d",

@@ -54,7 +54,7 @@ func TestHostileTexts(t *testing.T) {
 		{"indents in indents", fill("any:\n ", "- ", ""), deep},
 		{"just deep enough", "any: " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000), ""},
 		{"items", fill("list: [", "a,", "a]"), ""},
-		{"empty items", fill("list:\n", "-\n", ""), ""},
+		{"empty items", fill("list:\n", "-\n", ""), "entry 1: it is empty: remove it"},
 		{"empty structs", fill("structs: [", "{},", "{}]"), ""},
 		{"pairs", fill("any: [", "a: ,", "]"), ""},
 		{"lists", fill("lists: [", strings.Repeat("[],", 50), "[]]"), ""},

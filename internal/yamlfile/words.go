@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 type key struct {
 	name string
 	of   reflect.Type
+	with string // the tag "with": the key that must stand beside this one; or empty
 }
 
 // keysOf lists the keys of a struct and its inline structs, with the names of go.yaml.in/yaml/v3.
@@ -20,14 +22,15 @@ func keysOf(t reflect.Type) []key {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		with := f.Tag.Get("with")
 		switch {
 		case f.PkgPath != "" && !f.Anonymous, name == "-":
 		case strings.Contains(options, "inline"):
 			keys = append(keys, keysOf(f.Type)...)
 		case name == "":
-			keys = append(keys, key{strings.ToLower(f.Name), f.Type})
+			keys = append(keys, key{strings.ToLower(f.Name), f.Type, with})
 		default:
-			keys = append(keys, key{name, f.Type})
+			keys = append(keys, key{name, f.Type, with})
 		}
 	}
 	return keys
@@ -76,6 +79,16 @@ func (c *check) wrong(n *yaml.Node, t reflect.Type, path []string) error {
 		return c.fail(n, path, fmt.Errorf("%s has no unit: write for example 15s, 24h or 30d", n.Value))
 	}
 	return c.fail(n, path, fmt.Errorf("found %s, want %s", found(n), wanted(t)))
+}
+
+// null refuses an entry of a list or of names with values that the parser would leave out, or read
+// as an empty text.
+func null(n *yaml.Node) error {
+	if n.Value == "" {
+		return errors.New("it is empty: remove it")
+	}
+	return fmt.Errorf("%s stands for nothing: remove it, or write %q if that is a text", n.Value,
+		n.Value)
 }
 
 func found(n *yaml.Node) string {
