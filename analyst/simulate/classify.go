@@ -12,7 +12,6 @@ import (
 	"caucus/aggregation"
 	"caucus/dataset"
 	"caucus/learners"
-	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
@@ -32,19 +31,13 @@ type Classify struct {
 
 // ClassifySummary is the result of a simulation. Its numbers are means over the repeats.
 type ClassifySummary struct {
-	Study     string       `json:"study"`
-	Mechanism string       `json:"mechanism"`
-	Unit      privacy.Unit `json:"unit"`
-	Noise     study.Noise  `json:"noise"`
-	Epsilon   float64      `json:"epsilon"`
-	Delta     float64      `json:"delta"`
-	Parties   int          `json:"parties"`
-	Shards    int          `json:"shards"`
-	PoolRows  int          `json:"pool_rows"`
-	Features  int          `json:"features"`
-	Classes   int          `json:"classes"`
-	Lambda    float64      `json:"lambda"`
-	Accuracy  Accuracies   `json:"accuracy"`
+	Summary
+	Shards   int        `json:"shards"`
+	PoolRows int        `json:"pool_rows"`
+	Features int        `json:"features"`
+	Classes  int        `json:"classes"`
+	Lambda   float64    `json:"lambda"`
+	Accuracy Accuracies `json:"accuracy"`
 	// Output is the meaning of the classifier's numbers. Brier and Slope measure them as
 	// probabilities, even if they are scores (learners.ProbabilityFit).
 	Output classifier.Output `json:"output"`
@@ -57,14 +50,7 @@ type ClassifySummary struct {
 	// Voters describes the parties' own classifiers, if each party chose one.
 	Voters []VoterSummary `json:"voters,omitempty"`
 	// UploadBytes is the mean size of a contribution's body.
-	UploadBytes float64  `json:"upload_bytes_per_party"`
-	Repeats     int      `json:"repeats"`
-	Warnings    []string `json:"warnings,omitempty"`
-	// Totals are the guarantees of the study together with its pool's weights.
-	Totals []study.UnitTotal `json:"totals,omitempty"`
-	// Release is the first repeat's release, for predictions.
-	Release *study.Release `json:"-"`
-	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
+	UploadBytes float64 `json:"upload_bytes_per_party"`
 }
 
 // Accuracies are shares of the test records labelled correctly.
@@ -96,10 +82,11 @@ type Compared struct {
 	Unperturbed float64 `json:"unperturbed"`
 }
 
-func compared[R any](repeats []R, released, unperturbed func(R) float64) (c Compared) {
-	c.Released, c.ReleasedSD = over(repeats, released)
-	c.Unperturbed, _ = over(repeats, unperturbed)
-	return c
+// comparedFits compares the probabilities of the releases with those without noise, by the means
+// and standard deviations of both.
+func comparedFits(released, sd, clear learners.ProbabilityFit) (brier, slope Compared) {
+	return Compared{released.Brier, sd.Brier, clear.Brier},
+		Compared{released.Slope, sd.Slope, clear.Slope}
 }
 
 const (
@@ -126,17 +113,18 @@ func checkRepeats(repeats int) error {
 	return nil
 }
 
+// classifyRepeat is what one repeat measures. meanOf sees its exported numbers.
 type classifyRepeat struct {
-	Run
-	accuracy           Accuracies
+	Accuracy            Accuracies
+	Released, Clear     learners.ProbabilityFit
+	Lambda, UploadBytes float64
+	Alone               []float64 // accuracies by voter
+
+	release            study.Release
 	output             classifier.Output
-	released, clear    learners.ProbabilityFit
 	plan               study.Plan
-	size               study.Size
-	lambda             float64
 	poolRows, features int
 	kept               []dataset.KeptShare
-	alone              []float64 // accuracies by voter
 }
 
 // Run simulates. The result depends only on the seed.
@@ -144,64 +132,30 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	if err := s.Check(); err != nil {
 		return ClassifySummary{}, err
 	}
-	done := make([]classifyRepeat, s.Repeats)
-	for i := range done {
-		var err error
-		if done[i], err = s.once(ctx, i); err != nil {
-			return ClassifySummary{}, err
-		}
+	done, err := repeated(s.Repeats, func(i int) (classifyRepeat, error) { return s.once(ctx, i) })
+	if err != nil {
+		return ClassifySummary{}, err
 	}
 	first := done[0]
+	mean, sd := meanOf(done)
 	p := first.plan
 	out := ClassifySummary{
-		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
-		Epsilon: p.Epsilon, Delta: p.Delta, Parties: len(p.Roster), Shards: classify.TermsOf(p).Shards,
+		Summary: summaryOf(p, s.Repeats, &first.release), Shards: classify.TermsOf(p).Shards,
 		PoolRows: first.poolRows, Features: first.features, Classes: len(p.Schema.Classes()),
-		Map: p.Map.Words(), Kept: first.kept,
-		Repeats: s.Repeats, Release: &first.Release,
+		Map: p.Map.Words(), Kept: first.kept, Output: first.output, Accuracy: mean.Accuracy,
+		Lambda: mean.Lambda, UploadBytes: mean.UploadBytes,
 	}
-	a := &out.Accuracy
-	a.Released, a.ReleasedSD = over(done, func(r classifyRepeat) float64 {
-		return r.accuracy.Released
-	})
-	a.Unperturbed, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.Unperturbed })
-	a.Pooled, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.Pooled })
-	a.LocalMean, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.LocalMean })
-	a.MajorityClass, _ = over(done, func(r classifyRepeat) float64 {
-		return r.accuracy.MajorityClass
-	})
+	out.Accuracy.ReleasedSD = sd.Accuracy.Released
 	for v, voter := range s.Voters {
-		alone, _ := over(done, func(r classifyRepeat) float64 { return r.alone[v] })
 		out.Voters = append(out.Voters,
 			VoterSummary{voter.Name, (len(p.Roster) - v + len(s.Voters) - 1) / len(s.Voters),
-				alone})
+				mean.Alone[v]})
 	}
-	out.Output = first.output
-	out.Brier = compared(done, func(r classifyRepeat) float64 {
-		return r.released.Brier
-	}, func(r classifyRepeat) float64 { return r.clear.Brier })
-	out.Slope = compared(done, func(r classifyRepeat) float64 {
-		return r.released.Slope
-	}, func(r classifyRepeat) float64 { return r.clear.Slope })
-	out.Lambda, _ = over(done, func(r classifyRepeat) float64 { return r.lambda })
-	out.UploadBytes, _ = over(done, func(r classifyRepeat) float64 { return r.UploadBytes })
-	out.Warnings = first.Release.Result.Warnings
+	out.Brier, out.Slope = comparedFits(mean.Released, sd.Released, mean.Clear)
 	if p.Weights != nil {
-		out.Totals = first.Release.Totals
+		out.Totals = first.release.Totals
 	}
 	return out, nil
-}
-
-func over[R any](repeats []R, f func(R) float64) (mean, sd float64) {
-	v := make([]float64, len(repeats))
-	for i, r := range repeats {
-		v[i] = f(r)
-	}
-	mean, sd = stat.MeanStdDev(v, nil)
-	if len(v) == 1 {
-		sd = 0
-	}
-	return mean, sd
 }
 
 func progressOf(progress func(done, total int), repeat, repeats, parties int) func(done int) {
@@ -227,30 +181,31 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	if err != nil {
 		return classifyRepeat{}, err
 	}
-	out := classifyRepeat{Run: run, plan: p, size: d.Size(), poolRows: task.Pool().Rows(),
-		features: task.Pool().Dim(), kept: p.Map.KeptShares(p.Schema, d.Pool)}
+	out := classifyRepeat{release: run.Release, plan: p, poolRows: task.Pool().Rows(),
+		features: task.Pool().Dim(), kept: p.Map.KeptShares(p.Schema, d.Pool),
+		UploadBytes: run.UploadBytes}
 	if c, ok := classifier.Of(run.Release.Result); ok {
-		out.lambda, out.output = c.Lambda, c.Output
+		out.Lambda, out.output = c.Lambda, c.Output
 	}
 	x := d.TestX(task)
 	for _, of := range []struct {
 		result study.Result
 		to     *learners.ProbabilityFit
-	}{{run.Release.Result, &out.released}, {run.Unperturbed, &out.clear}} {
+	}{{run.Release.Result, &out.Released}, {run.Unperturbed, &out.Clear}} {
 		model, err := modelOf(of.result)
 		if err != nil {
 			return classifyRepeat{}, err
 		}
 		*of.to = learners.CalibratedOf(model, x, d.Test.Y)
 	}
-	if out.accuracy, err = d.accuracies(ctx, task, run); err != nil {
+	if out.Accuracy, err = d.accuracies(ctx, task, run); err != nil {
 		return classifyRepeat{}, err
 	}
 	local, err := d.locally(ctx, task)
 	if err != nil {
 		return classifyRepeat{}, err
 	}
-	out.accuracy.LocalMean = stat.Mean(local, nil)
+	out.Accuracy.LocalMean = stat.Mean(local, nil)
 	for v := range d.Voters {
 		var of []float64
 		for i := v; i < len(local); i += len(d.Voters) {
@@ -259,7 +214,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 		if len(of) == 0 { // there are more voters than parties
 			of = []float64{0}
 		}
-		out.alone = append(out.alone, stat.Mean(of, nil))
+		out.Alone = append(out.Alone, stat.Mean(of, nil))
 	}
 	return out, nil
 }

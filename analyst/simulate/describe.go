@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"caucus/dataset"
-	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/describe/described"
 )
@@ -25,14 +24,7 @@ type Describe struct {
 // DescribeSummary compares one release with the same table without noise. Its numbers are exact
 // truths about the records: right for public or made-up ones only.
 type DescribeSummary struct {
-	Study     string       `json:"study"`
-	Mechanism string       `json:"mechanism"`
-	Where     string       `json:"where,omitempty"`
-	Unit      privacy.Unit `json:"unit"`
-	Noise     study.Noise  `json:"noise"`
-	Epsilon   float64      `json:"epsilon"`
-	Delta     float64      `json:"delta"`
-	Parties   int          `json:"parties"`
+	Summary // its Repeats are the draws of Coverage
 	// Forecast is the forecast of the noise that study create would show.
 	Forecast string `json:"forecast"`
 	// RMSE is the root mean square error of the displayed counts, over all cells. NoisyRMSE is of
@@ -42,13 +34,7 @@ type DescribeSummary struct {
 	// Released is the release's table. True is the table of the same records without noise.
 	Released described.Table `json:"released"`
 	True     described.Table `json:"true"`
-	// Coverage is measured in Repeats draws.
-	Repeats  int               `json:"repeats,omitempty"`
-	Coverage []Coverage        `json:"coverage,omitempty"`
-	Totals   []study.UnitTotal `json:"totals"`
-	// Release is the first draw's release.
-	Release *study.Release `json:"-"`
-	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
+	Coverage []Coverage      `json:"coverage,omitempty"`
 }
 
 // Check refuses more parties than records, a split without parties, and proposals that cannot run.
@@ -79,10 +65,8 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	for _, block := range d.Private.Part(slices.Concat(d.Parties...)).Blocks() {
 		right.add(block)
 	}
-	out = DescribeSummary{
-		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: size.Parties, True: right.table(), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
-	}
+	out = DescribeSummary{Summary: summaryOf(p, s.Repeats, &release), True: right.table()}
+	out.Totals = release.Totals
 	if out.Released, err = described.TableOf(release); err != nil {
 		return out, err
 	}

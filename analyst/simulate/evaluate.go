@@ -40,26 +40,15 @@ type Evaluate struct {
 // EvaluateSummary says how far released measures of a model are from the truth, over all repeats,
 // and how often their intervals cover it.
 type EvaluateSummary struct {
-	Study     string          `json:"study"`
-	Mechanism string          `json:"mechanism"`
-	Unit      privacy.Unit    `json:"unit"`
-	Noise     study.Noise     `json:"noise"`
-	Epsilon   float64         `json:"epsilon"`
-	Delta     float64         `json:"delta"`
-	Parties   int             `json:"parties"`
-	Records   int             `json:"records"`
-	Bins      int             `json:"bins"`
-	Repeats   int             `json:"repeats"`
-	Forecast  string          `json:"forecast"`
-	Classes   []EvaluateClass `json:"classes"`
+	Summary
+	Records  int             `json:"records"`
+	Bins     int             `json:"bins"`
+	Forecast string          `json:"forecast"`
+	Classes  []EvaluateClass `json:"classes"`
 	// Recalibrated applies the calibration line of the first release, for the first class, to
 	// scores of test records that no model was fitted to.
 	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`
 	Released     evaluate.Evaluation `json:"released"`
-	Totals       []study.UnitTotal   `json:"totals"`
-	// Release is the first repeat's release.
-	Release *study.Release `json:"-"`
-	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 // EvaluateClass holds the errors for one class against all others: first all records, then each
@@ -142,10 +131,8 @@ func (e Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out := EvaluateSummary{
-		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: size.Parties, Records: size.Records, Repeats: e.Repeats, Totals: release.Totals, Release: &release,
-	}
+	out := EvaluateSummary{Summary: summaryOf(p, e.Repeats, &release), Records: size.Records}
+	out.Totals = release.Totals
 	if f, ok := task.(study.NoiseForecaster); ok {
 		if out.Forecast, _, err = f.ForecastNoise(size); err != nil {
 			return fail(err)
@@ -324,69 +311,58 @@ func numbersOf(of evaluate.Subgroup, exact validation.Exact) []namedNumber {
 }
 
 func (e *errorsOf) add(same, anew evaluate.Evaluation) {
-	for at := range e.out.Classes {
-		subgroups := e.out.Classes[at].Subgroups
+	e.eachNumber(same, func(into *EvaluateError, n namedNumber) {
+		if !n.number.Known() {
+			return
+		}
+		into.Known++
+		into.Error += math.Abs(n.number.Value - n.truth)
+		into.Bias += n.number.Value - n.truth
+		into.SD += n.number.NoiseSD
+		if n.number.Covers(n.truth) {
+			into.Covered++
+		}
+	})
+	e.eachNumber(anew, func(into *EvaluateError, n namedNumber) {
+		if n.number.Known() {
+			into.KnownPopulation++
+		}
+		if n.number.Covers(n.truth) {
+			into.CoveredPopulation++
+		}
+	})
+}
+
+// eachNumber calls for each number with a truth, with the errors that belong to the number.
+func (e *errorsOf) eachNumber(of evaluate.Evaluation,
+	call func(into *EvaluateError, n namedNumber)) {
+	for at, c := range of.Classes {
 		k := 0
-		e.each(same.Classes[at], e.truth[at],
-			func(_ string, of evaluate.Subgroup, exact validation.Exact) {
-				i := 0
-				for _, n := range numbersOf(of, exact) {
-					if math.IsNaN(n.truth) {
-						continue
-					}
-					into := &subgroups[k].Numbers[i]
-					i++
-					if !n.number.Known() {
-						continue
-					}
-					into.Known++
-					into.Error += math.Abs(n.number.Value - n.truth)
-					into.Bias += n.number.Value - n.truth
-					into.SD += n.number.NoiseSD
-					if n.number.Covers(n.truth) {
-						into.Covered++
-					}
-				}
-				k++
-			})
-		k = 0
-		e.each(anew.Classes[at], e.truth[at],
-			func(_ string, of evaluate.Subgroup, exact validation.Exact) {
-				i := 0
-				for _, n := range numbersOf(of, exact) {
-					if math.IsNaN(n.truth) {
-						continue
-					}
-					if n.number.Known() {
-						subgroups[k].Numbers[i].KnownPopulation++
-					}
-					if n.number.Covers(n.truth) {
-						subgroups[k].Numbers[i].CoveredPopulation++
-					}
+		e.each(c, e.truth[at], func(_ string, of evaluate.Subgroup, exact validation.Exact) {
+			i := 0
+			for _, n := range numbersOf(of, exact) {
+				if !math.IsNaN(n.truth) {
+					call(&e.out.Classes[at].Subgroups[k].Numbers[i], n)
 					i++
 				}
-				k++
-			})
+			}
+			k++
+		})
 	}
 }
 
 func (e *errorsOf) finish(repeats int) {
-	for at := range e.out.Classes {
-		for k := range e.out.Classes[at].Subgroups {
-			for i := range e.out.Classes[at].Subgroups[k].Numbers {
-				n := &e.out.Classes[at].Subgroups[k].Numbers[i]
-				if n.Known > 0 {
-					n.Error, n.Bias, n.SD, n.Covered = n.Error/n.Known, n.Bias/n.Known,
-						n.SD/n.Known, n.Covered/n.Known
-				}
-				if n.KnownPopulation > 0 {
-					n.CoveredPopulation /= n.KnownPopulation
-				}
-				n.Known, n.KnownPopulation = n.Known/float64(repeats),
-					n.KnownPopulation/float64(repeats)
-			}
+	e.eachNumber(e.out.Released, func(n *EvaluateError, _ namedNumber) {
+		if n.Known > 0 {
+			n.Error, n.Bias, n.SD, n.Covered = n.Error/n.Known, n.Bias/n.Known,
+				n.SD/n.Known, n.Covered/n.Known
 		}
-	}
+		if n.KnownPopulation > 0 {
+			n.CoveredPopulation /= n.KnownPopulation
+		}
+		n.Known, n.KnownPopulation = n.Known/float64(repeats),
+			n.KnownPopulation/float64(repeats)
+	})
 }
 
 // recalibrated applies the released calibration line to test records. It returns nil if there is no

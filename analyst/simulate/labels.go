@@ -23,21 +23,16 @@ type Labels struct {
 
 // LabelsSummary is the result of a simulation. Its numbers are means over the repeats.
 type LabelsSummary struct {
-	Study      string      `json:"study"`
-	Mechanism  string      `json:"mechanism"`
-	Unit       string      `json:"unit"`
-	Noise      study.Noise `json:"noise"`
-	Epsilon    float64     `json:"epsilon"`
-	Keep       float64     `json:"keep"`
-	Loss       string      `json:"loss"`
-	Risk       string      `json:"risk"`
-	Correction string      `json:"correction"`
-	Parties    int         `json:"parties"`
-	Records    int         `json:"records"`
-	PoolRows   int         `json:"pool_rows"`
-	Features   int         `json:"features"`
-	Classes    int         `json:"classes"`
-	Lambda     float64     `json:"lambda"`
+	Summary
+	Keep       float64 `json:"keep"`
+	Loss       string  `json:"loss"`
+	Risk       string  `json:"risk"`
+	Correction string  `json:"correction"`
+	Records    int     `json:"records"`
+	PoolRows   int     `json:"pool_rows"`
+	Features   int     `json:"features"`
+	Classes    int     `json:"classes"`
+	Lambda     float64 `json:"lambda"`
 	// Measures on the test records; SD is their standard deviation over the repeats.
 	learners.Measures
 	SD learners.Measures `json:"sd"`
@@ -54,11 +49,6 @@ type LabelsSummary struct {
 	TrueShares  []float64               `json:"true_shares"`
 	Shares      aggregation.LabelShares `json:"shares"`
 	UploadBytes float64                 `json:"upload_bytes_per_party"`
-	Repeats     int                     `json:"repeats"`
-	Warnings    []string                `json:"warnings,omitempty"`
-	// Release is the first repeat's release, for predictions.
-	Release *study.Release `json:"-"`
-	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 // Probabilities summarises the repeats whose outputs are probabilities.
@@ -71,15 +61,17 @@ type Probabilities struct {
 	Slope Compared `json:"slope"`
 }
 
+// labelsRepeat is what one repeat measures. meanOf sees its exported numbers.
 type labelsRepeat struct {
-	Run
-	got, unperturbed learners.Measures
-	released, clear  learners.ProbabilityFit
-	majority         float64
-	truth            []float64
-	plan             study.Plan
-	poolRows, dim    int
-	result           learned.Result
+	Got, Unperturbed              learners.Measures
+	Released, Clear               learners.ProbabilityFit
+	Majority, Lambda, UploadBytes float64
+
+	release       study.Release
+	truth         []float64
+	plan          study.Plan
+	poolRows, dim int
+	result        learned.Result
 }
 
 // Check refuses splits, repeats and proposals that cannot run, before anything is drawn or trained.
@@ -102,11 +94,9 @@ func (s Labels) Run(ctx context.Context) (LabelsSummary, error) {
 	if err != nil {
 		return LabelsSummary{}, err
 	}
-	done := make([]labelsRepeat, s.Repeats)
-	for i := range done {
-		if done[i], err = s.once(ctx, i); err != nil {
-			return LabelsSummary{}, err
-		}
+	done, err := repeated(s.Repeats, func(i int) (labelsRepeat, error) { return s.once(ctx, i) })
+	if err != nil {
+		return LabelsSummary{}, err
 	}
 	summary := s.summary(done)
 	summary.Warnings = append(summary.Warnings, warnings...)
@@ -139,53 +129,32 @@ func (s Labels) checkTest() (warnings []string, err error) {
 func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 	first := done[0]
 	p, l := first.plan, first.result
+	mean, sd := meanOf(done)
 	out := LabelsSummary{
-		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit.String(), Noise: p.Noise, Epsilon: p.Epsilon,
-		Keep: l.Keep, Loss: l.Loss, Risk: l.Risk, Correction: l.Correction,
-		Parties: len(p.Roster), Records: l.Records, PoolRows: first.poolRows, Features: first.dim,
-		Classes: len(p.Schema.Label.Classes), TrueShares: first.truth, Shares: l.Shares, Repeats: s.Repeats,
-		Warnings: first.Release.Result.Warnings, Release: &first.Release,
+		Summary: summaryOf(p, s.Repeats, &first.release),
+		Keep:    l.Keep, Loss: l.Loss, Risk: l.Risk, Correction: l.Correction,
+		Records: l.Records, PoolRows: first.poolRows, Features: first.dim,
+		Classes: len(p.Schema.Label.Classes), TrueShares: first.truth, Shares: l.Shares,
+		Measures: mean.Got, SD: sd.Got, Unperturbed: mean.Unperturbed, Lambda: mean.Lambda,
+		UploadBytes: mean.UploadBytes, Output: l.Classifier.Output, MajorityClass: mean.Majority,
 	}
-	out.Accuracy, out.SD.Accuracy = over(done, func(r labelsRepeat) float64 {
-		return r.got.Accuracy
-	})
-	out.BER, out.SD.BER = over(done, func(r labelsRepeat) float64 { return r.got.BER })
-	out.AUC, out.SD.AUC = over(done, func(r labelsRepeat) float64 { return r.got.AUC })
-	out.Unperturbed.Accuracy, _ = over(done, func(r labelsRepeat) float64 {
-		return r.unperturbed.Accuracy
-	})
-	out.Unperturbed.BER, _ = over(done, func(r labelsRepeat) float64 { return r.unperturbed.BER })
-	out.Unperturbed.AUC, _ = over(done, func(r labelsRepeat) float64 { return r.unperturbed.AUC })
-	out.Lambda, _ = over(done, func(r labelsRepeat) float64 { return r.result.Classifier.Lambda })
-	out.UploadBytes, _ = over(done, func(r labelsRepeat) float64 { return r.UploadBytes })
-	out.Output = l.Classifier.Output
-	out.Brier, out.Slope = calibration(done)
+	out.Brier, out.Slope = comparedFits(mean.Released, sd.Released, mean.Clear)
 	called := Probabilities{}
 	var of []labelsRepeat
 	for _, r := range done {
 		if c := r.result.Classifier.Calibration; c != nil {
 			of = append(of, r)
-			if slope := c.Slope * r.released.Slope; c.Low <= slope && slope <= c.High {
+			if slope := c.Slope * r.Released.Slope; c.Low <= slope && slope <= c.High {
 				called.Held++
 			}
 		}
 	}
 	if called.Repeats = len(of); called.Repeats > 0 {
-		called.Brier, called.Slope = calibration(of)
+		mean, sd := meanOf(of)
+		called.Brier, called.Slope = comparedFits(mean.Released, sd.Released, mean.Clear)
 		out.Probabilities = &called
 	}
-	out.MajorityClass, _ = over(done, func(r labelsRepeat) float64 { return r.majority })
 	return out
-}
-
-func calibration(of []labelsRepeat) (brier, slope Compared) {
-	brier = compared(of, func(r labelsRepeat) float64 {
-		return r.released.Brier
-	}, func(r labelsRepeat) float64 { return r.clear.Brier })
-	slope = compared(of, func(r labelsRepeat) float64 {
-		return r.released.Slope
-	}, func(r labelsRepeat) float64 { return r.clear.Slope })
-	return brier, slope
 }
 
 func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
@@ -198,14 +167,17 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out := labelsRepeat{plan: task.Plan(), poolRows: task.Pool().Rows(), dim: task.Pool().Dim()}
-	if out.Run, err = d.Run(ctx, task,
-		Options{Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))}); err != nil {
+	run, err := d.Run(ctx, task,
+		Options{Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))})
+	if err != nil {
 		return fail(err)
 	}
-	if out.result, err = learned.ResultOf(out.Release.Result); err != nil {
+	out := labelsRepeat{release: run.Release, plan: task.Plan(), poolRows: task.Pool().Rows(),
+		dim: task.Pool().Dim(), UploadBytes: run.UploadBytes}
+	if out.result, err = learned.ResultOf(run.Release.Result); err != nil {
 		return fail(err)
 	}
+	out.Lambda = out.result.Classifier.Lambda
 	err = out.measure(d)
 	return out, err
 }
@@ -217,17 +189,17 @@ func (l *labelsRepeat) measure(d *Deal) error {
 	if err != nil {
 		return err
 	}
-	l.got, l.released = learners.Measure(model, x, d.Test.Y, clear), learners.CalibratedOf(model, x,
-		d.Test.Y)
+	l.Got = learners.Measure(model, x, d.Test.Y, clear)
+	l.Released = learners.CalibratedOf(model, x, d.Test.Y)
 	fit, err := learned.FitClear(l.plan, mapped(l.plan, d.Private), d.Private.Y, d.rng)
 	if err != nil {
 		return err
 	}
-	l.unperturbed, l.clear = learners.Measure(fit.Model, x, d.Test.Y,
-		clear), learners.CalibratedOf(fit.Model, x, d.Test.Y)
+	l.Unperturbed = learners.Measure(fit.Model, x, d.Test.Y, clear)
+	l.Clear = learners.CalibratedOf(fit.Model, x, d.Test.Y)
 	l.truth = aggregation.DebiasedShares(d.Private.Y, clear).Share
 	for _, share := range aggregation.DebiasedShares(d.Test.Y, clear).Share {
-		l.majority = math.Max(l.majority, share)
+		l.Majority = math.Max(l.Majority, share)
 	}
 	return nil
 }

@@ -8,12 +8,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 	"caucus/dataset"
-	"caucus/privacy"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
 	"caucus/study/ratio/estimated"
@@ -67,15 +64,11 @@ type RatioShareResult struct {
 
 // RatioSummary is the result of a simulation. Its numbers are means over targets and repeats.
 type RatioSummary struct {
-	Study      string            `json:"study"`
-	Mechanism  string            `json:"mechanism"`
+	Summary
 	Sampler    string            `json:"sampler"`
 	Parameters map[string]string `json:"parameters"`
 	Estimator  string            `json:"estimator"`
 	Features   string            `json:"features"`
-	Unit       privacy.Unit      `json:"unit"`
-	Epsilon    float64           `json:"epsilon"`
-	Delta      float64           `json:"delta"`
 	Classes    int               `json:"classes"`
 	Sets       int               `json:"sets"`
 	// Made is the skew of the sets that each party makes from its records, 0 if each party is one
@@ -84,7 +77,6 @@ type RatioSummary struct {
 	SetSize    float64            `json:"set_size"`
 	Targets    int                `json:"targets"`
 	TargetSize int                `json:"target_size"`
-	Repeats    int                `json:"repeats"`
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
 	// AE, RAE and NKLD are further errors of the estimates (ratio.Error). Intervals is the share of
@@ -99,14 +91,10 @@ type RatioSummary struct {
 	Doubted   float64 `json:"doubted"`
 	Condition float64 `json:"condition"`
 	// Width is the kernel's γ times the pool's median squared distance.
-	Width       float64  `json:"width"`
-	UploadBytes float64  `json:"upload_bytes_per_party"`
-	Warnings    []string `json:"warnings,omitempty"`
+	Width       float64 `json:"width"`
+	UploadBytes float64 `json:"upload_bytes_per_party"`
 	// Refused counts repeats whose sets allowed no estimate. Other numbers then use uniform shares.
 	Refused int `json:"refused,omitempty"`
-	// Release is the first repeat's release.
-	Release *study.Release `json:"-"`
-	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 const maxTargeted = 10_000_000
@@ -164,20 +152,22 @@ func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 	return of, err
 }
 
+// ratioTrial is what one test set measures. Interval and Doubted are 1 if they hold, and Covered is
+// the share of the set's intervals that contain the truth, 0 without intervals.
 type ratioTrial struct {
+	Released, Unperturbed, Training ratio.Error
+	Covered, Interval, Doubted      float64
 	share                           int // index into TargetShares
-	released, unperturbed, training ratio.Error
-	covered                         float64
-	doubted, interval               bool
 }
 
+// ratioRepeat is what one repeat measures. meanOf sees its exported numbers.
 type ratioRepeat struct {
-	Run
-	plan    study.Plan
-	scale   float64 // the pool's median squared distance
-	setSize float64
-	result  estimated.Result
-	trials  []ratioTrial
+	UploadBytes, Width, Condition, SetSize float64
+
+	run    Run
+	plan   study.Plan
+	result estimated.Result
+	trials []ratioTrial
 }
 
 // Run simulates. The result depends on the seed alone.
@@ -185,81 +175,59 @@ func (s Ratio) Run(ctx context.Context) (RatioSummary, error) {
 	if err := s.Check(); err != nil {
 		return RatioSummary{}, err
 	}
-	done := make([]ratioRepeat, s.Repeats)
-	for i := range done {
-		var err error
-		if done[i], err = s.once(ctx, i); err != nil {
-			return RatioSummary{}, err
-		}
+	done, err := repeated(s.Repeats, func(i int) (ratioRepeat, error) { return s.once(ctx, i) })
+	if err != nil {
+		return RatioSummary{}, err
 	}
 	return s.summary(done)
 }
 
 func (s Ratio) summary(done []ratioRepeat) (RatioSummary, error) {
 	first := done[0]
-	p, cost := first.plan, first.Release.Costs[0]
+	p, cost := first.plan, first.run.Release.Costs[0]
 	var terms studyratio.Terms
 	if err := p.DecodeTerms(&terms); err != nil {
 		return RatioSummary{}, err
 	}
+	var trials []ratioTrial
+	refused := 0
+	for _, r := range done {
+		trials = append(trials, r.trials...)
+		if r.result.Model == nil {
+			refused++
+		}
+	}
+	mean, _ := meanOf(done)
+	errs, _ := meanOf(trials)
 	out := RatioSummary{
-		Study: p.Kind, Mechanism: p.Mechanism, Sampler: cost.Mechanism, Parameters: cost.Parameters, Estimator: terms.Estimator, Features: terms.Features,
-		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Classes: len(p.Schema.Label.Classes),
-		Sets: s.Sets, Targets: s.Targets, TargetSize: s.TargetSize, Repeats: s.Repeats,
-		Release: &first.Release, Warnings: first.Release.Result.Warnings,
+		Summary: summaryOf(p, s.Repeats, &first.run.Release), Sampler: cost.Mechanism,
+		Parameters: cost.Parameters, Estimator: terms.Estimator, Features: terms.Features,
+		Classes: len(p.Schema.Label.Classes), Sets: s.Sets, SetSize: mean.SetSize,
+		Targets: s.Targets, TargetSize: s.TargetSize, L1: meanL1(trials),
+		AE: errs.Released.AE, RAE: errs.Released.RAE, NKLD: errs.Released.NKLD,
+		Coverage:  errs.Covered / max(errs.Interval, 1/float64(len(trials))),
+		Intervals: errs.Interval, Doubted: errs.Doubted, Condition: mean.Condition,
+		Width: mean.Width, UploadBytes: mean.UploadBytes, Refused: refused,
 	}
 	if terms.Sets == studyratio.SetsMade {
 		out.Made = terms.Skew
 	}
-	var trials []ratioTrial
-	repeats := float64(s.Repeats)
-	for _, r := range done {
-		trials = append(trials, r.trials...)
-		out.UploadBytes += r.UploadBytes / repeats
-		out.Width += r.result.Gamma * r.scale / repeats
-		out.Condition += r.result.Condition / repeats
-		out.SetSize += r.setSize / repeats
-		if r.result.Model == nil {
-			out.Refused++
-		}
-	}
-	out.L1 = meanL1(trials, -1)
 	for k, shares := range s.TargetShares {
-		out.ByShare = append(out.ByShare, RatioShareResult{Shares: shares, L1: meanL1(trials, k)})
-	}
-	n := float64(len(trials))
-	for _, t := range trials {
-		out.AE += t.released.AE / n
-		out.RAE += t.released.RAE / n
-		out.NKLD += t.released.NKLD / n
-		if t.interval {
-			out.Coverage += t.covered
-			out.Intervals++
+		var of []ratioTrial
+		for _, t := range trials {
+			if t.share == k {
+				of = append(of, t)
+			}
 		}
-		if t.doubted {
-			out.Doubted += 1 / n
-		}
+		out.ByShare = append(out.ByShare, RatioShareResult{Shares: shares, L1: meanL1(of)})
 	}
-	out.Coverage, out.Intervals = out.Coverage/max(out.Intervals, 1), out.Intervals/n
 	return out, nil
 }
 
-// meanL1 averages over the trials of TargetShares[share], or over all trials if share is −1.
-func meanL1(trials []ratioTrial, share int) RatioL1 {
-	var released, unperturbed, training []float64
-	for _, t := range trials {
-		if share < 0 || t.share == share {
-			released = append(released, t.released.L1)
-			unperturbed = append(unperturbed, t.unperturbed.L1)
-			training = append(training, t.training.L1)
-		}
-	}
-	out := RatioL1{Unperturbed: stat.Mean(unperturbed, nil),
-		TrainingRatio: stat.Mean(training, nil), Released: stat.Mean(released, nil)}
-	if len(released) > 1 {
-		out.ReleasedSD = stat.StdDev(released, nil)
-	}
-	return out
+func meanL1(trials []ratioTrial) RatioL1 {
+	mean, sd := meanOf(trials)
+	return RatioL1{Released: mean.Released.L1, ReleasedSD: sd.Released.L1,
+		Unperturbed: mean.Unperturbed.L1, TrainingRatio: mean.Training.L1}
 }
 
 func (s Ratio) once(ctx context.Context, index int) (ratioRepeat, error) {
@@ -272,16 +240,18 @@ func (s Ratio) once(ctx context.Context, index int) (ratioRepeat, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out := ratioRepeat{plan: task.Plan(), scale: scale}
-	if out.Run, err = d.Run(ctx, task,
+	out := ratioRepeat{plan: task.Plan()}
+	if out.run, err = d.Run(ctx, task,
 		Options{Progress: progressOf(s.Progress, index, s.Repeats, s.Sets)}); err != nil {
 		return fail(err)
 	}
-	if out.result, err = estimated.ResultOf(out.Release); err != nil {
+	if out.result, err = estimated.ResultOf(out.run.Release); err != nil {
 		return fail(err)
 	}
+	out.UploadBytes = out.run.UploadBytes
+	out.Width, out.Condition = out.result.Gamma*scale, out.result.Condition
 	for _, rows := range d.Parties {
-		out.setSize += float64(len(rows)) / float64(s.Sets)
+		out.SetSize += float64(len(rows)) / float64(s.Sets)
 	}
 	err = s.measure(&out, d)
 	return out, err
@@ -393,7 +363,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 		return fmt.Errorf("simulate: %w", err)
 	}
 	var clear estimated.Result
-	if err := of.Unperturbed.DecodeBody(&clear); err != nil {
+	if err := of.run.Unperturbed.DecodeBody(&clear); err != nil {
 		return err
 	}
 	training := ratio.SharesOfLabels(d.Private.Y, slices.Concat(d.Parties...), c)
@@ -402,7 +372,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 	}
 	for i, sample := range samples {
 		t := ratioTrial{share: share[i],
-			training: ratio.Measure(sample.Shares, training, len(sample.Rows))}
+			Training: ratio.Measure(sample.Shares, training, len(sample.Rows))}
 		records := d.Test.Select(sample.Rows)
 		released, err := estimate(of.plan, of.result, records)
 		if err != nil {
@@ -412,15 +382,19 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 		if err != nil {
 			return err
 		}
-		t.released = ratio.Measure(sample.Shares, released.Shares, len(sample.Rows))
-		t.unperturbed = ratio.Measure(sample.Shares, unperturbed.Shares, len(sample.Rows))
-		for k, v := range sample.Shares {
-			if released.Low[k] <= v && v <= released.High[k] {
-				t.covered += 1 / float64(c)
+		t.Released = ratio.Measure(sample.Shares, released.Shares, len(sample.Rows))
+		t.Unperturbed = ratio.Measure(sample.Shares, unperturbed.Shares, len(sample.Rows))
+		if released.Low != nil && released.NoInterval == "" {
+			t.Interval = 1
+			for k, v := range sample.Shares {
+				if released.Low[k] <= v && v <= released.High[k] {
+					t.Covered += 1 / float64(c)
+				}
 			}
 		}
-		t.interval = released.Low != nil && released.NoInterval == ""
-		t.doubted = released.Fit.Tested && released.Fit.Statistic > released.Fit.Threshold
+		if released.Fit.Tested && released.Fit.Statistic > released.Fit.Threshold {
+			t.Doubted = 1
+		}
 		of.trials = append(of.trials, t)
 	}
 	return nil

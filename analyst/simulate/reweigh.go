@@ -10,7 +10,6 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
-	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/reweigh/weighed"
 )
@@ -42,17 +41,10 @@ type Reweigh struct {
 // ReweighSummary is the result of a simulation. Truth, Unweighted, Estimate and Unperturbed are
 // means.
 type ReweighSummary struct {
-	Study       string       `json:"study"`
-	Mechanism   string       `json:"mechanism"`
-	Unit        privacy.Unit `json:"unit"`
-	Noise       study.Noise  `json:"noise"`
-	Epsilon     float64      `json:"epsilon"`
-	Delta       float64      `json:"delta"`
-	Parties     int          `json:"parties"`
-	PrivateRows int          `json:"private_rows"`
-	PoolRows    int          `json:"pool_rows"`
-	Features    int          `json:"features"`
-	Repeats     int          `json:"repeats"`
+	Summary
+	PrivateRows int `json:"private_rows"`
+	PoolRows    int `json:"pool_rows"`
+	Features    int `json:"features"`
 	// Truth is the query's mean over the private records, Unweighted over the pool, Estimate over
 	// the weighted pool, and Unperturbed over the pool weighted without noise.
 	Truth       float64 `json:"truth"`
@@ -80,17 +72,12 @@ type ReweighSummary struct {
 	EffectiveRows float64 `json:"effective_rows"`
 	LargestWeight float64 `json:"largest_weight"`
 	UploadBytes   float64 `json:"upload_bytes_per_party"`
-	// Totals and Warnings are those of the first repeat.
-	Totals   []study.UnitTotal `json:"totals"`
-	Warnings []string          `json:"warnings,omitempty"`
-	// Release and Pool are those of the first repeat. PoolRecords, PrivateRecords and TestRecords
-	// (HoldOut) are the indices in Records of its records.
-	Release        *study.Release `json:"-"`
-	Pool           *auxdata.Pool  `json:"-"`
-	PoolRecords    []int          `json:"-"`
-	PrivateRecords []int          `json:"-"`
-	TestRecords    []int          `json:"-"`
-	Seconds        float64        `json:"seconds,omitempty"` // that the caller measured
+	// Pool is that of the first repeat. PoolRecords, PrivateRecords and TestRecords (HoldOut) are
+	// the indices in Records of its records.
+	Pool           *auxdata.Pool `json:"-"`
+	PoolRecords    []int         `json:"-"`
+	PrivateRecords []int         `json:"-"`
+	TestRecords    []int         `json:"-"`
 }
 
 // Check demands a group with records inside and outside, and shares that leave both a pool and
@@ -144,35 +131,20 @@ func (s Reweigh) Run(ctx context.Context) (ReweighSummary, error) {
 	if err := s.Check(); err != nil {
 		return ReweighSummary{}, err
 	}
-	var out ReweighSummary
+	done, err := repeated(s.Repeats, func(i int) (ReweighSummary, error) { return s.once(ctx, i) })
+	if err != nil {
+		return ReweighSummary{}, err
+	}
+	out, _ := meanOf(done)
+	out.Summary = done[0].Summary
+	if out.Intervals > 0 {
+		out.Coverage, out.Width = out.Coverage/out.Intervals, out.Width/out.Intervals
+	}
 	var errors, clear, raw []float64
-	for i := range s.Repeats {
-		r, err := s.once(ctx, i)
-		if err != nil {
-			return ReweighSummary{}, err
-		}
-		if i == 0 {
-			out = r
-			out.Truth, out.Unweighted, out.Estimate, out.Unperturbed = 0, 0, 0, 0
-			out.ForecastSD, out.Lambda, out.EffectiveRows, out.LargestWeight, out.UploadBytes = 0,
-				0, 0, 0, 0
-			out.Intervals, out.Coverage, out.Width, out.R2, out.Moved = 0, 0, 0, 0, 0
-		}
-		k := float64(s.Repeats)
-		for _, m := range []struct{ to, from *float64 }{
-			{&out.Truth, &r.Truth}, {&out.Unweighted, &r.Unweighted}, {&out.Estimate, &r.Estimate},
-			{&out.Unperturbed, &r.Unperturbed}, {&out.ForecastSD, &r.ForecastSD}, {&out.Lambda, &r.Lambda},
-			{&out.EffectiveRows, &r.EffectiveRows}, {&out.LargestWeight, &r.LargestWeight}, {&out.UploadBytes, &r.UploadBytes},
-			{&out.Intervals, &r.Intervals}, {&out.Coverage, &r.Coverage}, {&out.Width, &r.Width}, {&out.R2, &r.R2}, {&out.Moved, &r.Moved},
-		} {
-			*m.to += *m.from / k
-		}
+	for _, r := range done {
 		errors = append(errors, r.Estimate-r.Truth)
 		clear = append(clear, r.Unperturbed-r.Truth)
 		raw = append(raw, r.Unweighted-r.Truth)
-	}
-	if out.Repeats = s.Repeats; out.Intervals > 0 {
-		out.Coverage, out.Width = out.Coverage/out.Intervals, out.Width/out.Intervals
 	}
 	out.RMSE, out.UnperturbedRMSE, out.UnweightedRMSE = rms(errors), rms(clear), rms(raw)
 	out.Bias = stat.Mean(errors, nil)
@@ -235,14 +207,14 @@ func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
 	if err != nil {
 		return fail(err)
 	}
-	p := task.Plan()
 	out := ReweighSummary{
-		Study: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: s.Parties, PrivateRows: len(d.private), PoolRows: len(d.pool), Features: len(w.Features),
+		Summary:     summaryOf(task.Plan(), s.Repeats, &run.Release),
+		PrivateRows: len(d.private), PoolRows: len(d.pool), Features: len(w.Features),
 		Lambda: w.Lambda, EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
-		UploadBytes: run.UploadBytes, Totals: run.Release.Totals, Warnings: run.Release.Result.Warnings,
-		Release: &run.Release, Pool: task.Pool(), PoolRecords: d.pool, PrivateRecords: d.private, TestRecords: d.test,
+		UploadBytes: run.UploadBytes, Pool: task.Pool(), PoolRecords: d.pool,
+		PrivateRecords: d.private, TestRecords: d.test,
 	}
+	out.Totals = run.Release.Totals
 	err = s.measure(&out, d, run)
 	return out, err
 }

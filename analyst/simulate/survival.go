@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/describe"
@@ -31,24 +30,12 @@ type Survival struct {
 // SurvivalSummary compares releases with the truth. Its numbers are exact truths about the records:
 // right for public or made-up ones only.
 type SurvivalSummary struct {
-	Study     string       `json:"study"`
-	Mechanism string       `json:"mechanism"`
-	Where     string       `json:"where,omitempty"`
-	Unit      privacy.Unit `json:"unit"`
-	Noise     study.Noise  `json:"noise"`
-	Epsilon   float64      `json:"epsilon"`
-	Delta     float64      `json:"delta"`
-	Parties   int          `json:"parties"`
-	Forecast  string       `json:"forecast"`
+	Summary         // its Repeats are the draws of Measured
+	Forecast string `json:"forecast"`
 	// Released is the first draw's release, True the life table without noise on the same bins.
 	Released lifetable.Table   `json:"released"`
 	True     lifetable.Table   `json:"true"`
-	Repeats  int               `json:"repeats,omitempty"`
 	Measured *SurvivalMeasured `json:"survival,omitempty"`
-	Totals   []study.UnitTotal `json:"totals"`
-	// Release is the first draw's release.
-	Release *study.Release `json:"-"`
-	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 // SurvivalMeasured is measured in many draws of noise and, for Coverage, of records.
@@ -108,11 +95,8 @@ func (s Survival) Run(ctx context.Context) (SurvivalSummary, error) {
 		}
 		again.add(parts)
 	}
-	out = SurvivalSummary{
-		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise,
-		Epsilon: p.Epsilon, Delta: p.Delta, Parties: size.Parties, Totals: release.Totals,
-		Repeats: s.Repeats, Release: &release,
-	}
+	out.Summary = summaryOf(p, s.Repeats, &release)
+	out.Totals = release.Totals
 	if out.Released, err = lifetable.TableOf(release); err != nil {
 		return out, err
 	}

@@ -152,17 +152,20 @@ func (r *rehearsal) records() (loaded, error) {
 	return data, err
 }
 
-func ran[S any](ctx context.Context, sim interface {
+func ran[S any](ctx context.Context, r *rehearsal, sim interface {
 	Check() error
 	Run(context.Context) (S, error)
-}) (none S, err error) {
+}) (S, error) {
+	var out S
 	if err := sim.Check(); err != nil {
-		return none, console.Usagef("%w", err)
+		return out, console.Usagef("%w", err)
 	}
-	return sim.Run(ctx)
+	out, err := sim.Run(ctx)
+	if s, ok := any(&out).(interface{ Common() *simulate.Summary }); ok {
+		s.Common().Seconds = time.Since(r.start).Seconds()
+	}
+	return out, err
 }
-
-func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 
 // virtual returns the number of parties, by default the kind's usual one; 0 if a column names the
 // parties.
@@ -195,10 +198,19 @@ func generate(s terms.Study) int {
 	return int(math.Ceil(float64(s.Parties*s.Records)/(1-test)/(1-common.PoolFraction))) + 2
 }
 
+// startRehearsal writes the first lines of a rehearsal's text: which plan was simulated.
+func startRehearsal(w io.Writer, s simulate.Summary) {
+	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", s.Study,
+		s.Mechanism, s.Unit, s.Noise.Trust().By, s.Epsilon, s.Delta)
+	if s.Where != "" {
+		fmt.Fprintf(w, "of the records for which %s\n", s.Where)
+	}
+}
+
 // endRehearsal writes the end of a rehearsal's text: the guarantee at each unit, then the warnings.
-func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) {
-	printTotals(w, totals)
-	for _, m := range warnings {
+func endRehearsal(w io.Writer, s simulate.Summary) {
+	printTotals(w, s.Totals)
+	for _, m := range s.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)
 	}
 	fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; real studies run between a coordinator and agents")

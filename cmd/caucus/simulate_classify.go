@@ -39,12 +39,11 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 	if own.RealShares && !r.Noise.Shared() {
 		return found, console.Usagef("real_shares goes with noise: aggregators")
 	}
-	summary, err := ran(ctx, sim)
+	summary, err := ran(ctx, r, sim)
 	if err != nil {
 		return found, err
 	}
 	programs.warn(r.Console)
-	summary.Seconds = r.seconds()
 	return rehearsed{summary, func(w io.Writer) {
 		printClassify(w, summary)
 	}, summary.Release, measuredClassify(summary), data.train.Len()}, nil
@@ -94,7 +93,7 @@ func printClassify(w io.Writer, s simulate.ClassifySummary) {
 			plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
-	endRehearsal(w, s.Totals, s.Warnings)
+	endRehearsal(w, s.Summary)
 }
 
 // votesOf sets the term learner to any if parties vote with the classifiers of --voters.

@@ -18,21 +18,17 @@ func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	}
 	sim := simulate.Describe{Split: r.split(data), Proposal: r.Proposal,
 		Repeats: r.Simulate.Common().Repeats}
-	summary, err := ran(ctx, sim)
+	summary, err := ran(ctx, r, sim)
 	if err != nil {
 		return found, err
 	}
-	summary.Seconds = r.seconds()
 	return rehearsed{summary, func(w io.Writer) {
 		printDescribe(w, summary)
 	}, summary.Release, nil, data.train.Len()}, nil
 }
 
 func printDescribe(w io.Writer, d simulate.DescribeSummary) {
-	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
-	if d.Where != "" {
-		fmt.Fprintf(w, "of the records for which %s\n", d.Where)
-	}
+	startRehearsal(w, d.Summary)
 	fmt.Fprintf(w, "%s of %s, %s; noise of standard deviation %.3g on each count, %.2g as a share\n",
 		console.Counted(int(d.Released.Records), "records"), console.Counted(d.Parties,
 			"parties"), console.Counted(len(d.Released.Columns),
@@ -71,5 +67,5 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 		}
 		t.Render()
 	}
-	endRehearsal(w, d.Totals, nil)
+	endRehearsal(w, d.Summary)
 }

@@ -19,18 +19,17 @@ func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	sim.Split, sim.Proposal = r.split(data), r.Proposal
-	summary, err := sim.Run(ctx)
+	summary, err := ran(ctx, r, sim)
 	if err != nil {
 		return found, err
 	}
-	summary.Seconds = r.seconds()
 	return rehearsed{summary, func(w io.Writer) {
 		printEvaluate(w, summary)
 	}, summary.Release, measuredEvaluate(summary), summary.Records}, nil
 }
 
 func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
-	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
+	startRehearsal(w, d.Summary)
 	fmt.Fprintf(w, "%s of %s in %s; noise of standard deviation %.3g on each count\n%s\n\n",
 		console.Counted(d.Records, "records"), console.Counted(d.Parties, "parties"),
 		console.Counted(d.Bins,
@@ -70,5 +69,5 @@ func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 		fmt.Fprintf(w, "\nover %d draws, counting those with a number (known): covered is how often the 95 %% interval of noise holds the exact value on the same records; anew, how often the 95 %% interval of noise and sampling holds it on newly drawn records\n", d.Repeats)
 	}
 	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
-	endRehearsal(w, d.Totals, nil)
+	endRehearsal(w, d.Summary)
 }

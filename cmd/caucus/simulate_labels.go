@@ -29,11 +29,10 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 		Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats,
 		Progress: r.bar.Set,
 	}
-	summary, err := ran(ctx, sim)
+	summary, err := ran(ctx, r, sim)
 	if err != nil {
 		return found, err
 	}
-	summary.Seconds = r.seconds()
 	return rehearsed{summary, func(w io.Writer) {
 		printLabels(w, summary, data.schema.Classes())
 	}, summary.Release, measuredLabels(summary), summary.Records}, nil

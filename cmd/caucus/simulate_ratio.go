@@ -35,11 +35,10 @@ func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 	if sim.Terms.Sets == studyratio.SetsColumn {
 		return found, console.Usagef("ratio.sets: column: a simulation deals each party one set, or has it make some: party or made")
 	}
-	summary, err := ran(ctx, sim)
+	summary, err := ran(ctx, r, sim)
 	if err != nil {
 		return found, err
 	}
-	summary.Seconds = r.seconds()
 	return rehearsed{summary, func(w io.Writer) {
 		printRatio(w, summary)
 	}, summary.Release, measuredRatio(summary), sim.Sets * sim.SetSize}, nil
@@ -69,5 +68,5 @@ func printRatio(w io.Writer, s simulate.RatioSummary) {
 	}
 	fmt.Fprintf(w, "\nmean absolute error of a class's share %.3f, relative absolute error %.3f, normalised KL divergence %.2g; %.0f %% of the test sets got intervals, of which %.0f %% held the true share (95 %% should)\n", s.AE, s.RAE, s.NKLD, 100*s.Intervals, 100*s.Coverage)
 	fmt.Fprintf(w, "%.0f %% of the test sets were doubted (no mixture of the classes explains them); in the worst case, errors of the sets' features become %.3g times as large in the shares (the published bound); %.0f bytes a party; %.1f s\n", 100*s.Doubted, s.Condition, s.UploadBytes, s.Seconds)
-	endRehearsal(w, nil, s.Warnings)
+	endRehearsal(w, s.Summary)
 }

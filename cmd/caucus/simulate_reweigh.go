@@ -62,7 +62,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		Query: query, Parties: cmp.Or(r.Parties, usualParties[r.Kind]), PerParty: r.Records, Repeats: own.Repeats, Seed: r.Seed,
 		Progress: r.bar.Set,
 	}
-	summary, err := ran(ctx, sim)
+	summary, err := ran(ctx, r, sim)
 	if err != nil {
 		return found, err
 	}
@@ -71,7 +71,6 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 			return found, err
 		}
 	}
-	summary.Seconds = r.seconds()
 	return rehearsed{summary, func(w io.Writer) {
 		printReweigh(w, summary, own.Query, column+"="+value)
 	}, summary.Release, measuredReweigh(summary), table.Rows()}, nil
@@ -155,7 +154,7 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 }
 
 func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
-	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
+	startRehearsal(w, d.Summary)
 	fmt.Fprintf(w, "%s (mostly %s) of %s; pool of %s (mostly the others); %s\n\n",
 		console.Counted(d.PrivateRows, "private records"), split, console.Counted(d.Parties,
 			"parties"), console.Counted(d.PoolRows, "rows"), console.Counted(d.Features,
@@ -182,5 +181,5 @@ func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
 	fmt.Fprintf(w, "\nover %s; the pool's effective sample size is %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
 		console.Counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)
 	printWeights(w, *d.Release)
-	endRehearsal(w, d.Totals, d.Warnings)
+	endRehearsal(w, d.Summary)
 }

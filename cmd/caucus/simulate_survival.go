@@ -17,21 +17,17 @@ func (r *rehearsal) survival(ctx context.Context) (rehearsed, error) {
 	}
 	sim := simulate.Survival{Split: r.split(data), Proposal: r.Proposal,
 		Repeats: r.Simulate.Common().Repeats}
-	summary, err := ran(ctx, sim)
+	summary, err := ran(ctx, r, sim)
 	if err != nil {
 		return rehearsed{}, err
 	}
-	summary.Seconds = r.seconds()
 	return rehearsed{summary, func(w io.Writer) {
 		printSurvival(w, summary)
 	}, summary.Release, nil, data.train.Len()}, nil
 }
 
 func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
-	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
-	if d.Where != "" {
-		fmt.Fprintf(w, "of the records for which %s\n", d.Where)
-	}
+	startRehearsal(w, d.Summary)
 	fmt.Fprintf(w, "%s of %s; noise of standard deviation %.3g on each count\n%s\n\n",
 		console.Counted(int(d.Released.Records), "records"), console.Counted(d.Parties, "parties"),
 		d.Released.NoiseSD, forecastLines(d.Forecast))
@@ -57,5 +53,5 @@ func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
 			d.Repeats, m.Coverage, m.Least, m.RatioCoverage, m.WidthRatio, m.SupError,
 			m.LogHazardRatioSD)
 	}
-	endRehearsal(w, d.Totals, nil)
+	endRehearsal(w, d.Summary)
 }
