@@ -228,7 +228,7 @@ func TestOldLeader(t *testing.T) {
 	defer db.Close()
 	// the session of its lock
 	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"))
-	next := must(database.Acquire(ctx, w.config.Store, "next", true, true))
+	next := must(database.Acquire(ctx, w.config.Store, "next", true, func(error) {}))
 	defer next.Release()
 	var text string
 	must(0, db.QueryRow(`SELECT string_agg(format('SELECT %L, t::text FROM %I.%I AS t', tablename, schemaname, tablename), ' UNION ALL ') || ' ORDER BY 1, 2'

@@ -67,7 +67,7 @@ func (sd *serverDisk) begin(store []byte) {
 }
 
 func (sd *serverDisk) open() {
-	sd.lease = must(database.Acquire(context.Background(), sd.at, "trial", true, true))
+	sd.lease = must(database.Acquire(context.Background(), sd.at, "trial", true, func(error) {}))
 	sd.tables, sd.journal = must(records.Open(sd.at)), must(journal.OpenServer(sd.at))
 	sd.tables.DB.Guard, sd.tables.Keys = sd.lease, sd.keys
 	sd.journal.Guard(sd.lease)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -98,7 +99,11 @@ others wait.`,
 			if witnessWait > 0 {
 				config.WitnessWait = witnessWait
 			}
-			if config.Stores, err = coordinator.Lead(cmd.Context(), config); err != nil {
+			config.Stores, err = coordinator.Lead(cmd.Context(), config)
+			if errors.Is(err, context.Canceled) {
+				return nil // ended by a signal before it led
+			}
+			if err != nil {
 				return err
 			}
 			server, err := coordinator.New(config)

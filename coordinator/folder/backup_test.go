@@ -660,7 +660,7 @@ func TestLeader(t *testing.T) {
 	defer db.Close()
 	// the session of its lock
 	must(db.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"))
-	next := must(database.Acquire(ctx, to, "next", true, true))
+	next := must(database.Acquire(ctx, to, "next", true, func(error) {}))
 	defer next.Release()
 	for what, write := range write {
 		if err := write(); !errors.Is(err, database.ErrLost) {

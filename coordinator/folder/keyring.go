@@ -101,7 +101,7 @@ func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 		return c, ring, nil, err
 	}
 	if c.Store != "" {
-		lease, err := database.Acquire(context.Background(), c.Store, "a command", true, false)
+		lease, err := database.Acquire(context.Background(), c.Store, "a command", true, nil)
 		if err != nil {
 			release()
 			return c, ring, nil, err

@@ -58,6 +58,7 @@ func OpenStores(c Config) (*Stores, error) {
 // keeps other processes out until Close. With PostgreSQL it waits until this replica leads. Then,
 // before it changes anything, it calls may unless that is nil, and gives the lead up if may fails.
 func LeadStores(ctx context.Context, c Config, may func(*database.Lease) error) (*Stores, error) {
+	c = c.Complete()
 	unlock, err := Hold(c.Dir)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,9 @@ func LeadStores(ctx context.Context, c Config, may func(*database.Lease) error) 
 	if c.Store != "" {
 		host, _ := os.Hostname()
 		if lease, err = database.Acquire(ctx, c.Store, fmt.Sprintf("%s (%s)", host, c.Listen),
-			c.Single, true); err == nil {
+			c.Single, func(why error) {
+				c.Log.Warn("waits for PostgreSQL", "why", why)
+			}); err == nil {
 			free := unlock
 			unlock = func() { lease.Release(); free() }
 			if may != nil {

@@ -40,14 +40,27 @@ type Lease struct {
 	once  sync.Once
 }
 
-// Acquire waits until this process leads, and commits a new epoch. If wait is false, it returns
-// ErrLed at once when another process leads. leader names this process to others. If single is
-// false, PostgreSQL must have a synchronous standby with a name.
-func Acquire(ctx context.Context, at, leader string, single, wait bool) (*Lease, error) {
-	for {
-		l, err := acquire(ctx, at, leader, single, wait)
-		if err == nil || serverAdvice(err) == "" || !wait || ctx.Err() != nil {
+// Acquire waits until this process leads, and commits a new epoch. It calls waits with each new
+// reason why PostgreSQL makes it wait, other than another leader. If waits is nil, Acquire does not
+// wait, and returns ErrLed when another process leads. An error that no waiting mends, such as a
+// wrong password, is returned at once. leader names this process to others. If single is false,
+// PostgreSQL must have a synchronous standby with a name.
+func Acquire(ctx context.Context, at, leader string, single bool, waits func(error)) (*Lease,
+	error) {
+	for told := ""; ; {
+		l, err := acquire(ctx, at, leader, single, waits != nil)
+		if err != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil || serverAdvice(err) == "" || waits == nil {
 			return l, err
+		}
+		if mistaken(err) {
+			return nil, fmt.Errorf("%s (%w)", serverAdvice(err), err)
+		}
+		if why := serverAdvice(err); why != told {
+			waits(fmt.Errorf("%s (%w)", why, err))
+			told = why
 		}
 		select { // PostgreSQL is away, or another machine is taking over from it
 		case <-ctx.Done():

@@ -3,9 +3,12 @@
 package database
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +39,7 @@ func leads(t *testing.T, at string) (lead func(name string) (*Lease, *DB), open 
 		return d
 	}
 	return func(name string) (*Lease, *DB) {
-		l := must(Acquire(ctx, at, name, true, true))
+		l := must(Acquire(ctx, at, name, true, func(error) {}))
 		return l, open(l)
 	}, open
 }
@@ -71,7 +74,7 @@ func TestOldLeader(t *testing.T) {
 	at, lead, open := led(t)
 	old, first := lead("old")
 	must(0, first.Update(ctx, add("1")))
-	if _, err := Acquire(ctx, at, "second", true, false); !errors.Is(err, ErrLed) {
+	if _, err := Acquire(ctx, at, "second", true, nil); !errors.Is(err, ErrLed) {
 		t.Errorf("two lead: %v", err)
 	}
 	inside, took := make(chan bool), make(chan *Lease, 1)
@@ -79,7 +82,7 @@ func TestOldLeader(t *testing.T) {
 		<-inside
 		// the session of the lock
 		end(t, at, "query LIKE '%advisory_lock%' OR query = 'SELECT 1' AND state = 'idle'")
-		took <- must(Acquire(ctx, at, "new", true, true))
+		took <- must(Acquire(ctx, at, "new", true, func(error) {}))
 	}()
 	err := first.Update(ctx, func(tx *sql.Tx) error {
 		inside <- true
@@ -205,9 +208,41 @@ func TestUnknownCommit(t *testing.T) {
 
 // TestNeedsStandby: nobody leads over a PostgreSQL whose disk alone has what was released.
 func TestNeedsStandby(t *testing.T) {
-	if _, err := Acquire(ctx, testserver.Database(t), "one", false, true); err == nil ||
+	if _, err := Acquire(ctx, testserver.Database(t), "one", false, func(error) {}); err == nil ||
 		!strings.Contains(err.Error(), "--single") {
 		t.Errorf("without a standby: %v", err)
+	}
+}
+
+// TestSaysWhyItWaits: who waits for PostgreSQL says why, once for each reason. A mistake that no
+// waiting mends ends it at once.
+func TestSaysWhyItWaits(t *testing.T) {
+	nobody := must(net.Listen("tcp", "127.0.0.1:0"))
+	closed := nobody.Addr().String()
+	must(0, nobody.Close())
+	ctx, stop := context.WithCancel(context.Background())
+	var said []string
+	_, err := Acquire(ctx, "postgres://caucus@"+closed+"/caucus", "one", true, func(why error) {
+		said = append(said, why.Error())
+		time.AfterFunc(3*idle/10, stop)
+	})
+	if !errors.Is(err, context.Canceled) || len(said) != 1 ||
+		!strings.Contains(said[0], "does not answer: see that it runs") {
+		t.Errorf("nobody listens: said %q, then %v", said, err)
+	}
+	at := testserver.Database(t)
+	lacks := must(url.Parse(at))
+	lacks.Path += "_lacks"
+	for at, want := range map[string]string{
+		at:             "caucus coordinator move",
+		lacks.String(): "check user, password and database",
+	} {
+		_, err := Acquire(context.Background(), at, "one", true, func(why error) {
+			t.Errorf("waits: %v", why)
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 
@@ -216,7 +251,7 @@ func TestNeedsStandby(t *testing.T) {
 func TestPromoted(t *testing.T) {
 	pair := testserver.NewPair(t)
 	lead, _ := leads(t, pair.Addresses())
-	if l, err := Acquire(ctx, pair.Addresses(), "first", false, true); err != nil {
+	if l, err := Acquire(ctx, pair.Addresses(), "first", false, func(error) {}); err != nil {
 		t.Errorf("with a synchronous standby: %v", err)
 	} else {
 		l.Release()

@@ -85,7 +85,7 @@ func TestEndSilent(t *testing.T) {
 	}
 	soon, stop := context.WithTimeout(ctx, 30*time.Second) // less than idle
 	defer stop()
-	next, err := Acquire(soon, at, "next", true, true)
+	next, err := Acquire(soon, at, "next", true, func(error) {})
 	if err != nil {
 		t.Fatalf("the next one waits: %v", err)
 	}
@@ -173,7 +173,7 @@ func TestPooler(t *testing.T) {
 		}
 	}()
 	through := strings.Replace(at, socket, filepath.Dir(pooler.Addr().String()), 1)
-	if _, err := Acquire(ctx, through, "one", true, true); !errors.Is(err, errPooler) {
+	if _, err := Acquire(ctx, through, "one", true, func(error) {}); !errors.Is(err, errPooler) {
 		t.Errorf("over a pooler: %v", err)
 	}
 }

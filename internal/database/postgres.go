@@ -125,7 +125,15 @@ func (s Schema) migrateServer(tx *sql.Tx) error {
 		return err
 	}
 	if !there { // lost tables must not pass for new ones
-		return fmt.Errorf("%w: PostgreSQL has no %s of Caucus there: caucus coordinator move brings one, or restore a backup of the database", fs.ErrNotExist, s.Name)
+		// a pooler may ignore what a session says at its start
+		var path string
+		if err := tx.QueryRow("SELECT current_setting('search_path')").Scan(&path); err != nil {
+			return err
+		}
+		if path != s.place() {
+			return errPooler
+		}
+		return fmt.Errorf("%w: %w", fs.ErrNotExist, errNoTables)
 	}
 	var application, said int
 	if err := tx.QueryRow("SELECT application, number FROM version FOR UPDATE").Scan(&application, &said); err != nil {
@@ -203,6 +211,7 @@ func serverAdvice(err error) string {
 	var p *pgconn.PgError
 	var connect *pgconn.ConnectError
 	var network net.Error
+	var file *fs.PathError
 	switch {
 	case errors.Is(err, ErrLost):
 		return "this replica leads no more: ask the one that does"
@@ -212,15 +221,37 @@ func serverAdvice(err error) string {
 		return "PostgreSQL's disk is full: make room"
 	case errors.As(err, &p) && p.Code == "25P03":
 		return "PostgreSQL ended a transaction of a process that was paused: it will be tried again"
-	case errors.As(err, &p), errors.As(err, &connect):
+	case errors.As(err, &p) && noTables(p):
+		return errNoTables.Error()
+	case errors.As(err, &p) && mistaken(err):
+		return "PostgreSQL lets nobody in there: check user, password and database in store:"
+	case errors.As(err, &p):
 		return "PostgreSQL refuses: see its log"
+	case errors.As(err, &file): // of this machine: an Errno would pass for the network's
+		return ""
 	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err,
 		sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err,
 		io.EOF), pgconn.Timeout(err), errors.Is(err, net.ErrClosed),
 		err != nil && strings.Contains(err.Error(), "conn closed"):
 		return "PostgreSQL does not answer: see that it runs and can be reached"
+	case errors.As(err, &connect):
+		return "PostgreSQL refuses: see its log"
 	}
 	return ""
+}
+
+// errNoTables says that a database is not one of Caucus.
+var errNoTables = errors.New("PostgreSQL has no tables of Caucus there: caucus coordinator move " +
+	"brings a folder's, or restore a backup of the database")
+
+// noTables reports whether the error names a table or a schema that is not there.
+func noTables(p *pgconn.PgError) bool { return p.Code == "42P01" || p.Code == "3F000" }
+
+// mistaken reports whether an error of PostgreSQL stays until a person changes something: another
+// user, password or database, or a database without tables.
+func mistaken(err error) bool {
+	var p *pgconn.PgError
+	return errors.As(err, &p) && (noTables(p) || p.Code == "3D000" || p.Code[:2] == "28")
 }
 
 // interrupted reports whether PostgreSQL ended a statement because its context ended.
