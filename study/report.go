@@ -53,7 +53,12 @@ type ReportFigure struct {
 	Diagonal              bool    // a dashed line from 0, 0 to 1, 1
 	Bands                 bool    // intervals are bands, not a bar at each point
 	Lines                 []ReportCurve
-	Table                 ReportTable // the numbers drawn
+	// Marks are the numbers at the x axis, between From and To; six at equal distances if empty.
+	Marks []float64
+	// Below has a row for each line, with its name and a text below each of Marks; empty without
+	// rows.
+	Below ReportTable
+	Table ReportTable // the numbers drawn
 }
 
 // ReportCurve is a line of a figure; Dots marks its points.

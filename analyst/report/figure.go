@@ -22,7 +22,10 @@ type figure struct {
 	Plotted table
 }
 
-type legendEntry struct{ Name, Colour string }
+type legendEntry struct {
+	Name, Colour string
+	Dashes       template.HTMLAttr
+}
 
 func newFigures(all []study.ReportFigure) (groups []figureGroup) {
 	for _, f := range all {
@@ -32,8 +35,9 @@ func newFigures(all []study.ReportFigure) (groups []figureGroup) {
 		// safe: figureSVG escapes its texts
 		drawn := figure{Picture: template.HTML(figureSVG(f)), Caption: f.Caption,
 			Plotted: newTable(f.Table)}
-		for i, line := range f.Lines {
-			drawn.Legend = append(drawn.Legend, legendEntry{line.Name, Colours[i%len(Colours)]})
+		for i, line := range f.Lines[len(f.Below.Rows):] { // rows below are a legend
+			drawn.Legend = append(drawn.Legend, legendEntry{line.Name,
+				Colours[i%len(Colours)], template.HTMLAttr(dashes(i))})
 		}
 		last := &groups[len(groups)-1]
 		last.Figures = append(last.Figures, drawn)
@@ -41,8 +45,11 @@ func newFigures(all []study.ReportFigure) (groups []figureGroup) {
 	return groups
 }
 
-// The square frame of a figure, in units of its view box.
-const squareWidth, squareHeight, squareLeft, squareTop, squareSize = 420.0, 420.0, 56.0, 10.0, 350.0
+// The square frame of a figure, in units of its view box, and the height of a row below it.
+const (
+	squareWidth, squareHeight, squareLeft, squareTop, squareSize = 420.0, 420.0, 56.0, 10.0, 350.0
+	squareRow                                                    = 19.0
+)
 
 func acrossOf(v float64) float64 { return squareLeft + v*squareSize }
 func downOf(v float64) float64   { return squareTop + (1-v)*squareSize }
@@ -53,19 +60,30 @@ func figureSVG(f study.ReportFigure) string {
 	for _, p := range f.Lines[0].Points {
 		fmt.Fprintf(&words, "%.3g: %.2f; ", f.From+p.X*(f.To-f.From), p.Y)
 	}
-	OpenSVG(&b, squareWidth, squareHeight, f.Title,
+	height := squareHeight
+	if rows := len(f.Below.Rows); rows > 0 {
+		height += squareRow * float64(1+2*rows)
+	}
+	OpenSVG(&b, squareWidth, height, f.Title,
 		f.Lines[0].Name+", "+f.Y+" by "+f.X+": "+words.String())
+	marks, texts := f.Marks, f.Below.Head
 	for k := range 6 {
 		v := float64(k) / 5
-		fmt.Fprintf(&b, `<path d="M%.1f %.1fh%.0fM%.1f %.1fv%.0f" stroke="currentColor" stroke-opacity=".15"/>`, acrossOf(0), downOf(v), squareSize, acrossOf(v), downOf(1), squareSize)
+		fmt.Fprintf(&b, `<path d="M%.1f %.1fh%.0f" stroke="currentColor" stroke-opacity=".15"/>`, acrossOf(0), downOf(v), squareSize)
 		label(&b, acrossOf(0)-8, downOf(v)+5, "end", fmt.Sprintf("%.1f", v))
-		at, anchor := acrossOf(v), "middle"
-		if k == 5 { // long numbers stay inside the frame
-			at, anchor = squareWidth-2, "end"
+		if len(f.Marks) == 0 {
+			marks = append(marks, f.From+v*(f.To-f.From))
 		}
-		label(&b, at, downOf(0)+18, anchor, fmt.Sprintf("%.4g", f.From+v*(f.To-f.From)))
 	}
-	label(&b, acrossOf(.5), squareHeight-8, "middle", f.X)
+	for k, v := range marks {
+		v, text := (v-f.From)/(f.To-f.From), fmt.Sprintf("%.4g", v)
+		if k+1 < len(texts) {
+			text = texts[k+1]
+		}
+		fmt.Fprintf(&b, `<path d="M%.1f %.1fv%.0f" stroke="currentColor" stroke-opacity=".15"/>`, acrossOf(v), downOf(1), squareSize)
+		numbers(&b, v, downOf(0)+18, text)
+	}
+	label(&b, acrossOf(.5), squareHeight-8, "middle", shortened(f.X))
 	fmt.Fprintf(&b, `<text transform="translate(16 %.0f) rotate(-90)" text-anchor="middle" fill="currentColor">%s</text>`, downOf(.5), html.EscapeString(f.Y))
 	if f.Diagonal {
 		polyline(&b, []study.ReportPoint{{}, {X: 1, Y: 1}}, Grey, ` stroke-dasharray="7 5"`)
@@ -77,17 +95,33 @@ func figureSVG(f study.ReportFigure) string {
 				fmt.Fprintf(&b, `<path d="M%.1f %.1fV%.1f" stroke="%s" stroke-width="1.5"/>`, acrossOf(p.X), downOf(p.Low), downOf(p.High), colour)
 			}
 			if line.Dots {
-				fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, acrossOf(p.X), downOf(p.Y), colour)
+				fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, acrossOf(p.X),
+					downOf(p.Y), colour)
 			}
 		}
 		if f.Bands {
 			band(&b, line.Points, colour)
 		}
 		if len(line.Points) > 0 {
-			polyline(&b, line.Points, colour, "")
+			polyline(&b, line.Points, colour, dashes(i))
 		}
 	}
+	below(&b, f)
 	return b.String() + "</svg>\n"
+}
+
+// dashes distinguish lines whose colours are alike in print, and lines of one colour.
+func dashes(line int) string {
+	return []string{"", ` stroke-dasharray="9 4"`, ` stroke-dasharray="3 3"`}[line%3]
+}
+
+// numbers writes a text below a place of the x axis. Long texts stay inside the frame.
+func numbers(b *strings.Builder, v, y float64, text string) {
+	at, anchor := acrossOf(v), "middle"
+	if v > .99 {
+		at, anchor = squareWidth-2, "end"
+	}
+	label(b, at, y, anchor, text)
 }
 
 func polyline(b *strings.Builder, points []study.ReportPoint, colour, more string) {
@@ -96,6 +130,31 @@ func polyline(b *strings.Builder, points []study.ReportPoint, colour, more strin
 		at[i] = fmt.Sprintf("%.1f,%.1f", acrossOf(p.X), downOf(p.Y))
 	}
 	fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`, strings.Join(at, " "), colour, more)
+}
+
+// shortened cuts a name so that it fits below a figure, whose table has all of it.
+func shortened(name string) string {
+	if all := []rune(name); len(all) > 44 {
+		return string(all[:43]) + "…"
+	}
+	return name
+}
+
+// below writes the rows below a figure: each line with its name, above its texts.
+func below(b *strings.Builder, f study.ReportFigure) {
+	if len(f.Below.Rows) == 0 {
+		return
+	}
+	y := squareHeight + squareRow - 5
+	label(b, 2, y, "start", f.Below.Title)
+	for i, row := range f.Below.Rows {
+		fmt.Fprintf(b, `<path d="M2 %.1fh26" stroke="%s" stroke-width="3"%s/>`, y+squareRow-5, Colours[i%len(Colours)], dashes(i))
+		label(b, 34, y+squareRow, "start", shortened(row[0]))
+		y += 2 * squareRow
+		for k, v := range f.Marks {
+			numbers(b, (v-f.From)/(f.To-f.From), y, row[k+1])
+		}
+	}
 }
 
 // band fills the intervals of a line.

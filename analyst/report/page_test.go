@@ -28,7 +28,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	}}
 	release := Page{
 		Title: "Study " + longName + ": what came out", Answer: "It works.", Warnings: []string{"one of them " + longName},
-		Charts: []*Dots{NewDots(chart), NewDots(odds)}, Figures: newFigures([]study.ReportFigure{sampleFigure()}), Numbers: "scores", Lines: []study.ReportLine{{Name: "records", Text: longName}},
+		Charts: []*Dots{NewDots(chart), NewDots(odds)}, Figures: newFigures([]study.ReportFigure{sampleFigure(), sampleCurves()}), Numbers: "scores", Lines: []study.ReportLine{{Name: "records", Text: longName}},
 		Tables:  []table{newTable(study.ReportTable{Title: "columns", Head: []string{"column", "share", "released"}, Rows: [][]string{{longName, "0.5", "123"}, {"b", "1", "2"}}})},
 		Parties: 3, Contributed: []study.PartyID{"a", "b", longName}, Missing: []study.PartyID{"d"}, Unit: privacy.Record,
 		Guarantee: "much", NotProtected: []string{longName}, Costs: []study.ReleaseCost{{Output: "sums", Mechanism: "discrete-gaussian", Epsilon: 1, Delta: 1e-6, Rho: .02}},
@@ -69,6 +69,45 @@ func sampleFigure() study.ReportFigure {
 			{Name: longName, Dots: true, Points: []study.ReportPoint{{X: .5, Y: .5}}},
 		},
 		Table: study.ReportTable{Title: "score and share", Head: []string{"score", "everybody", longName}, Rows: [][]string{{"-3.000", "0.100 (0.000 to 0.200)", "unknown"}}},
+	}
+}
+
+// sampleCurves has bands, and numbers below the marks of its axis.
+func sampleCurves() study.ReportFigure {
+	f := study.ReportFigure{Title: "without the event", X: "time (" + longName + ")", Y: "share",
+		To: 1e5, Bands: true, Marks: []float64{0, 30_000, 1e5},
+		Below: study.ReportTable{Title: "at risk", Head: []string{"", "0", "30000", "100000"}},
+		Table: study.ReportTable{Title: "all", Head: []string{"time"}, Rows: [][]string{{"0"}}}}
+	for _, name := range []string{"arm a", longName, "c"} {
+		f.Lines = append(f.Lines, study.ReportCurve{Name: name, Points: []study.ReportPoint{
+			{Y: 1, Low: 1, High: 1}, {X: .3, Y: .5, Low: .4, High: .6}}})
+		f.Below.Rows = append(f.Below.Rows, []string{name, "123456", "56", ""})
+	}
+	return f
+}
+
+// TestRiskTable: each number stands below the mark of its time, which has its own line, and each
+// line has a form of its own beside its name. A legend would say the names again.
+func TestRiskTable(t *testing.T) {
+	made := newFigures([]study.ReportFigure{sampleCurves()})[0].Figures[0]
+	picture := string(made.Picture)
+	for _, want := range []string{
+		fmt.Sprintf(`<text x="%.1f" y="%.1f" text-anchor="middle" fill="currentColor">30000<`,
+			acrossOf(.3), downOf(0)+18),
+		fmt.Sprintf(`<path d="M%.1f %.1fv%.0f"`, acrossOf(.3), downOf(1), squareSize),
+		fmt.Sprintf(`<text x="%.1f" y="%.1f" text-anchor="middle" fill="currentColor">56<`,
+			acrossOf(.3), squareHeight+squareRow-5+2*squareRow),
+		">arm a</text>", "…</text>", fmt.Sprintf(`viewBox="0 0 420 %.0f"`, squareHeight+7*squareRow),
+	} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("no %s in the picture", want)
+		}
+	}
+	if n := strings.Count(picture, "<path d=\"M2 "); n != 3 || len(made.Legend) != 0 {
+		t.Errorf("%d lines are named below, want 3; the legend has %d", n, len(made.Legend))
+	}
+	if a, b, c := dashes(0), dashes(1), dashes(2); a == b || b == c || a == c {
+		t.Error("two lines look alike in print")
 	}
 }
 

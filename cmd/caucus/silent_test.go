@@ -162,5 +162,5 @@ var silentValues = map[string]string{
 	"voters": "cart,softmax", "dataset": "adult", "split": "sex=female", "query": "bmi > 25", "folder": "made", "simulate.target_size": "40",
 	"classify mechanism": "tally", "describe mechanism": "laplace", "evaluate mechanism": "gaussian", "labels mechanism": "em", "ratio mechanism": "gaussian", "reweigh mechanism": "logistic",
 	"max_records": "50", "evaluate per_party": "100",
-	"survival mechanism": "gaussian", "survival time": "age", "survival until": "30", "survival.event": "{column: smoker, is: \"yes\"}", "survival.causes": "[former]", "survival.edges": "[10, 40]", "survival expected": ".1", "survival per_party": "100",
+	"survival mechanism": "gaussian", "survival time": "age", "survival time_unit": "weeks", "survival until": "30", "survival.event": "{column: smoker, is: \"yes\"}", "survival.causes": "[former]", "survival.edges": "[10, 40]", "survival expected": ".1", "survival per_party": "100",
 }

@@ -31,15 +31,15 @@ func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
 	fmt.Fprintf(w, "%s of %s; noise of standard deviation %.3g on each count\n%s\n\n",
 		console.Counted(int(d.Released.Records), "records"), console.Counted(d.Parties, "parties"),
 		d.Released.NoiseSD, forecastLines(d.Forecast))
-	t := console.NewTable(w, "group", d.Released.Time, "true", "released", "95 %", "at risk")
+	t := console.NewTable(w, "group", d.Released.Axis(), "true", "released", "95 %", "at risk")
 	for g, of := range d.Released.Groups {
 		for j, p := range of.Points {
 			truth := ""
 			if all := d.True.Groups[g].Points; j < len(all) {
 				truth = fmt.Sprintf("%.3f", all[j].Survival.Value)
 			}
-			t.Add(of.Level, fmt.Sprintf("%g", p.Time), truth, fmt.Sprintf("%.3f", p.Survival.Value),
-				p.Survival.Interval(3), fmt.Sprintf("%.0f", max(0, p.AtRisk)))
+			t.Add(of.Level, d.Released.TimeText(p.Time), truth,
+				fmt.Sprintf("%.3f", p.Survival.Value), p.Survival.Interval(3), fmt.Sprintf("%.0f", max(0, p.AtRisk)))
 		}
 	}
 	t.Render()

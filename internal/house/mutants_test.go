@@ -1506,5 +1506,16 @@ var mutants = []mutant{
 		old:   "return excess / math.Sqrt(sampling+noise), true",
 		new:   "return excess / math.Sqrt(sampling), true",
 		found: "TestLogRankNoise",
+	}, {
+		name: "survival is told at another time for each group", room: "study/survival/lifetable", file: "report.go",
+		old:   "min(reached, len(g.Points))",
+		new:   "max(reached, len(g.Points))",
+		found: "TestReportWords",
+	},
+	{
+		name: "numbers at risk stand below other times", room: "analyst/report", file: "figure.go",
+		old:   "numbers(b, (v-f.From)/(f.To-f.From), y, row[k+1])",
+		new:   "numbers(b, float64(k)/float64(len(f.Marks)), y, row[k+1])",
+		found: "TestRiskTable",
 	},
 }

@@ -27,6 +27,7 @@ type Event struct {
 // Terms are the terms that only survival plans have.
 type Terms struct {
 	Time     string    `json:"time" yaml:"time" help:"column of the time to the event, or to when somebody was last seen without it"`
+	TimeUnit string    `json:"time_unit,omitempty" yaml:"time_unit" help:"unit of the time in words and pictures, such as days (default: the column's name if that is hours, days, weeks, months or years)"`
 	Event    Event     `json:"event" yaml:"event" help:"the event, such as {column: died, is: \"yes\"}; the rest of the column's levels mean last seen without it (default: the last class of the label)"`
 	Causes   []string  `json:"causes,omitempty" yaml:"causes" help:"levels of the event's column that compete with the event, each counted apart"`
 	By       string    `json:"by,omitempty" yaml:"by" help:"a curve for each level of this column: a text or the label"`
@@ -44,7 +45,18 @@ const (
 	// At unit party the bound's L2² is 2·per_party², and the sum over all parties an int64.
 	maxPerParty = 1 << 24
 	usualShare  = 0.25
+	// mostUnit is the most bytes of a unit's name, so that an axis has room for it.
+	mostUnit = 24
 )
+
+// Axis names the time with its unit, such as "followup (days)", or "days" if a column of days is
+// called so.
+func (t Terms) Axis() string {
+	if t.TimeUnit == "" || t.TimeUnit == t.Time {
+		return t.Time
+	}
+	return t.Time + " (" + t.TimeUnit + ")"
+}
 
 // Mechanisms are those of study.NoiseMechanisms: exact noise of integer counts.
 func Mechanisms() []string { return study.NoiseMechanisms() }
@@ -119,6 +131,9 @@ func (t Terms) check(s dataset.Schema) (Layout, error) {
 		return l, study.PlanError("survival.by", "%q is what the curve is of: group by another column", t.By)
 	case slices.Contains(t.Causes, t.Event.Is):
 		return l, study.PlanError("survival.causes", "%q is the event itself", t.Event.Is)
+	case len(t.TimeUnit) > mostUnit:
+		return l, study.PlanError("survival.time_unit", "%q: give a short word, such as days",
+			t.TimeUnit)
 	case t.Bins < 0 || t.Bins > maxBins:
 		return l, study.PlanError("survival.bins", "%d: give 1 to %d", t.Bins, maxBins)
 	case len(t.Edges) > maxBins:
@@ -148,6 +163,9 @@ func (t Terms) check(s dataset.Schema) (Layout, error) {
 // leastWidth is the least width of an interval, as a share of the time's range: far above onEdge.
 const leastWidth = 1e-8
 
+// units are the columns' names that say the unit of the time.
+var units = []string{"hours", "days", "weeks", "months", "years"}
+
 // Complete fills in the defaults: the last class of the label is the event, and the curve ends at
 // the schema's largest time.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
@@ -158,6 +176,9 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 		return err
 	}
 	t.Expected = cmp.Or(t.Expected, usualShare)
+	if unit := strings.ToLower(t.Time); t.TimeUnit == "" && slices.Contains(units, unit) {
+		t.TimeUnit = unit
+	}
 	if t.Event.Column == "" {
 		t.Event.Column = p.Schema.Label.Column
 	}
@@ -244,7 +265,7 @@ func (l Layout) Shares(pool *auxdata.Pool) []float64 {
 // Words say what is counted.
 func (Kind) Words(p study.Plan) study.Words {
 	t := study.TermsOf[Terms](p)
-	leaves := fmt.Sprintf("how many of this site's records have %s = %s, and how many were last seen without it, in each of %d public intervals of %s", t.Event.Column, t.Event.Is, len(t.ends()), t.Time)
+	leaves := fmt.Sprintf("how many of this site's records have %s = %s, and how many were last seen without it, in each of %d public intervals of %s", t.Event.Column, t.Event.Is, len(t.ends()), t.Axis())
 	if len(t.Causes) > 0 {
 		leaves += fmt.Sprintf(", and how many have %s = %s", t.Event.Column,
 			strings.Join(t.Causes, " or "))

@@ -37,7 +37,7 @@ func countsOf(l survival.Layout, values []float64, group int, variance float64) 
 }
 
 func group(h hazards, name string, edges []float64) Group {
-	g := Group{Level: name, Points: h.points(edges), Median: h.median(edges),
+	g := Group{Level: name, Beyond: h.beyond, Points: h.points(edges), Median: h.median(edges),
 		Mean: h.restricted(edges)}
 	if known := h.known(); known > 0 {
 		g.MeanTo = edges[known-1]

@@ -1,12 +1,16 @@
 package lifetable
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"caucus/aggregation/validation"
 	"caucus/study"
+	"caucus/study/survival"
 )
 
 // Report shows the curves with their bands, the risk table below, and the comparisons.
@@ -17,32 +21,30 @@ func (Results) Report(r study.Release) (study.Report, error) {
 	}
 	out := study.Report{Answer: t.answer(r.Parties), Figures: []study.ReportFigure{t.figure()},
 		Lines:  []study.ReportLine{{Name: "records", Text: t.records()}},
-		Tables: []study.ReportTable{t.risk(), t.summary()}}
+		Tables: []study.ReportTable{t.summary()}}
 	if len(t.Compared) > 0 {
 		out.Tables = append(out.Tables, t.comparisons())
 		out.Lines = append(out.Lines, study.ReportLine{Name: "compared", Text: "unadjusted: groups may differ in age, sex and all else; a hazard ratio is an average over the time that both curves reach; p values are of one comparison each"})
 	}
-	if others := append(append([]string{}, t.Causes...), t.Seen...); len(others) > 1 {
-		out.Lines = append(out.Lines, study.ReportLine{Name: "others", Text: fmt.Sprintf("records with %s count as last seen then. If one of these takes people away for good, such as another death, the curve is not the share without the event but the share if that had not happened, and it overstates the risk", strings.Join(others, ", "))})
+	if len(t.others()) > 1 {
+		out.Lines = append(out.Lines, study.ReportLine{Name: "others", Text: fmt.Sprintf("records with %s count as last seen then. If one of these takes people away for good, such as another death, the curve is not the share without the event but the share if that had not happened, and it overstates the risk", strings.Join(t.others(), ", "))})
 	}
 	for _, g := range t.Groups {
 		if g.Ends != "" {
-			at := 0.
-			if n := len(g.Points); n > 0 {
-				at = g.Points[n-1].Time
-			}
 			out.Lines = append(out.Lines, study.ReportLine{Name: "end",
-				Text: fmt.Sprintf("the curve of %s ends at %g: %s", g.name(), at, g.Ends)})
+				Text: fmt.Sprintf("the curve of %s ends at %s: %s", t.named(g.Level),
+					t.at(g.last().Time), g.Ends)})
 		}
 	}
 	return out, nil
 }
 
-func (g Group) name() string {
-	if g.Level == "" {
-		return "all"
-	}
-	return g.Level
+// others are the levels that count as last seen without the event.
+func (t Table) others() []string { return slices.Concat(t.Causes, t.Seen) }
+
+// named says which group a level is, such as "arm treated".
+func (t Table) named(level string) string {
+	return cmp.Or(strings.TrimSpace(t.By+" "+level), "all")
 }
 
 // last returns the last point of a curve, the zero Point without one.
@@ -53,26 +55,51 @@ func (g Group) last() Point {
 	return g.Points[len(g.Points)-1]
 }
 
-// answer is one sentence: survival at the end of each curve and, of two groups, the hazard ratio.
+// Axis names the time with its unit.
+func (t Table) Axis() string { return survival.Terms{Time: t.Time, TimeUnit: t.TimeUnit}.Axis() }
+
+// digits are those after the point that a time of this range needs: 3 in all.
+func (t Table) digits() int {
+	return max(0, 2-int(math.Floor(math.Log10(t.Edges[len(t.Edges)-1]))))
+}
+
+// TimeText writes a time with 4 digits, or more before the point: 1825, 152.1 or 1.25.
+func (t Table) TimeText(v float64) string {
+	scale := math.Pow10(t.digits() + 1)
+	return strconv.FormatFloat(math.Round(v*scale)/scale, 'f', -1, 64)
+}
+
+// at writes a time with its unit.
+func (t Table) at(v float64) string { return strings.TrimSpace(t.TimeText(v) + " " + t.TimeUnit) }
+
+// answer is one sentence: survival at the last time that all curves reach and, of two groups, the
+// hazard ratio.
 func (t Table) answer(parties int) string {
+	var with []Group
 	var all []string
-	for _, g := range t.Groups {
-		if p := g.last(); p.Time > 0 {
-			all = append(all, fmt.Sprintf("of %s, %s %% are without the event at %g", g.name(),
-				percent(p.Survival), p.Time))
-		} else {
-			all = append(all, fmt.Sprintf("%s has too few records for a curve", g.name()))
-		}
-	}
-	about := 0.
+	about, reached := 0., len(t.Edges)
 	for _, g := range t.Groups {
 		about += math.Max(0, g.Records)
+		if len(g.Points) > 0 {
+			with, reached = append(with, g), min(reached, len(g.Points))
+		} else {
+			all = append(all, t.named(g.Level)+" has too few records for a curve")
+		}
 	}
-	s := fmt.Sprintf("%s by %s, about %.0f records at %d sites: %s", t.Event, t.Time, about,
-		parties, strings.Join(all, "; "))
+	if len(with) > 0 {
+		var shares []string
+		for _, g := range with {
+			shares = append(shares, percent(g.Points[reached-1].Survival)+" % of "+t.named(g.Level))
+		}
+		all = append([]string{fmt.Sprintf("%s are without the event at %s",
+			strings.Join(shares, ", "), t.at(t.Edges[reached-1]))}, all...)
+	}
+	s := fmt.Sprintf("%s, about %.0f records at %d sites: %s", t.Event, about, parties,
+		strings.Join(all, "; "))
 	if len(t.Compared) == 1 && t.Compared[0].Ratio.Known() {
 		c := t.Compared[0]
-		s += fmt.Sprintf("; the hazard of %s is %s times that of %s", c.Of, c.Ratio.Words(2), c.To)
+		s += fmt.Sprintf("; the hazard of %s is %s times that of %s, unadjusted", t.named(c.Of),
+			c.Ratio.Words(2), t.named(c.To))
 	}
 	return s + " (95 % intervals)."
 }
@@ -97,11 +124,21 @@ func percent(n validation.Number) string {
 
 func (t Table) figure() study.ReportFigure {
 	end := t.Edges[len(t.Edges)-1]
-	f := study.ReportFigure{Title: "share without the event", X: t.Time,
-		Y: "share without the event", To: end, Bands: true,
-		Caption: "bands are 95 % intervals for sampling and noise"}
+	f := study.ReportFigure{Group: "Without the event", Title: "share without the event",
+		X: t.Axis(), Y: "share without the event", To: end, Bands: true,
+		Caption: "Event: " + t.Event + ". Shaded: 95 % intervals, for sampling and noise.",
+		Table:   t.curves(), Below: t.risk()}
+	if t.NoiseSD > 0 {
+		f.Caption += " Numbers at risk have noise, too."
+	}
+	if len(t.Causes) > 0 {
+		f.Caption += fmt.Sprintf(" Records with %s count as last seen then: this is the share that would be without the event if nothing else took people away, and overstates the risk.", strings.Join(t.Causes, " or "))
+	}
+	for _, j := range t.marked() {
+		f.Marks = append(f.Marks, t.edge(j))
+	}
 	for _, g := range t.Groups {
-		curve := study.ReportCurve{Name: g.name(),
+		curve := study.ReportCurve{Name: t.named(g.Level),
 			Points: []study.ReportPoint{{Y: 1, Low: 1, High: 1}}}
 		for _, p := range g.Points {
 			curve.Points = append(curve.Points, study.ReportPoint{X: p.Time / end,
@@ -109,76 +146,102 @@ func (t Table) figure() study.ReportFigure {
 		}
 		f.Lines = append(f.Lines, curve)
 	}
-	f.Table = t.curves()
 	return f
 }
 
 func (t Table) curves() study.ReportTable {
-	out := study.ReportTable{Title: "share without the event, in percent", Head: []string{t.Time}}
+	out := study.ReportTable{Title: "share without the event, in percent, and number at risk",
+		Head: []string{t.Axis()}}
 	for _, g := range t.Groups {
-		out.Head = append(out.Head, g.name())
+		out.Head = append(out.Head, t.named(g.Level), "at risk")
 	}
-	for j, edge := range t.Edges {
-		row := []string{fmt.Sprintf("%g", edge)}
+	for j := range len(t.Edges) + 1 {
+		row := []string{t.TimeText(t.edge(j))}
 		for _, g := range t.Groups {
-			text := ""
-			if j < len(g.Points) {
-				text = percent(g.Points[j].Survival)
+			share := "100"
+			if j > len(g.Points) {
+				share = ""
+			} else if j > 0 {
+				share = percent(g.Points[j-1].Survival)
 			}
-			row = append(row, text)
+			row = append(row, share, t.atRisk(g, j))
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
+}
+
+// atRisk is how many of a group are at risk at an edge, "" beyond the curve's end.
+func (t Table) atRisk(g Group, edge int) string {
+	switch {
+	case edge < len(g.Points):
+		return whole(g.Points[edge].AtRisk)
+	case edge == len(g.Points) && edge == len(t.Edges):
+		return whole(g.Beyond)
+	}
+	return ""
 }
 
 // mostTimes is the most columns of the risk table.
 const mostTimes = 7
 
-// risk is the table below a curve: how many are at risk at the beginning of some intervals.
+// marked are the edges at which the risk table counts: of 0 for the beginning, and always the last.
+func (t Table) marked() []int {
+	var all []int
+	step := (len(t.Edges) + mostTimes - 2) / (mostTimes - 1)
+	for j := 0; j+step <= len(t.Edges); j += step {
+		all = append(all, j)
+	}
+	return append(all, len(t.Edges))
+}
+
+// edge is the time of an edge, of 0 for the beginning.
+func (t Table) edge(j int) float64 {
+	if j == 0 {
+		return 0
+	}
+	return t.Edges[j-1]
+}
+
+// risk is what stands below a curve: how many are at risk at some edges.
 func (t Table) risk() study.ReportTable {
-	out := study.ReportTable{Title: "at risk at " + t.Time, Head: []string{"group"}}
-	step := (len(t.Edges) + mostTimes - 1) / mostTimes
-	for j := 0; j < len(t.Edges); j += step {
-		begin := 0.
-		if j > 0 {
-			begin = t.Edges[j-1]
-		}
-		out.Head = append(out.Head, fmt.Sprintf("%g", begin))
+	out := study.ReportTable{Title: "at risk", Head: []string{""}}
+	for _, j := range t.marked() {
+		out.Head = append(out.Head, fmt.Sprintf("%.*f", t.digits(), t.edge(j)))
 	}
 	for _, g := range t.Groups {
-		row := []string{g.name()}
-		for j := 0; j < len(t.Edges); j += step {
-			text := ""
-			if j < len(g.Points) {
-				text = fmt.Sprintf("%.0f", math.Max(0, g.Points[j].AtRisk))
-			}
-			row = append(row, text)
+		row := []string{t.named(g.Level)}
+		for _, j := range t.marked() {
+			row = append(row, t.atRisk(g, j))
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
 }
 
+// whole writes a noisy count.
+func whole(n float64) string { return fmt.Sprintf("%.0f", math.Max(0, n)) }
+
 func (t Table) summary() study.ReportTable {
-	out := study.ReportTable{Title: "groups", Head: []string{"group", "records", "events",
-		"median " + t.Time, "mean " + t.Time}}
+	out := study.ReportTable{Title: "groups (median: half have had the event; mean: of the time without the event up to a time)",
+		Head: []string{cmp.Or(t.By, "group"), "records", "events", "median " + t.Axis(),
+			"mean " + t.Axis()}}
 	for _, g := range t.Groups {
 		median, mean := g.Median.Unknown, "unknown"
 		if g.Median.Known() {
-			median = g.Median.Words(1)
+			median = g.Median.Words(t.digits())
 		}
 		if g.Mean.Known() {
-			mean = fmt.Sprintf("%s up to %g", g.Mean.Words(1), g.MeanTo)
+			mean = fmt.Sprintf("%s up to %s", g.Mean.Words(t.digits()), t.TimeText(g.MeanTo))
 		}
-		out.Rows = append(out.Rows, []string{g.name(), fmt.Sprintf("%.0f", math.Max(0, g.Records)),
-			fmt.Sprintf("%.0f", math.Max(0, g.Events)), median, mean})
+		out.Rows = append(out.Rows, []string{cmp.Or(g.Level, "all"), whole(g.Records),
+			whole(g.Events), median, mean})
 	}
 	return out
 }
 
 func (t Table) comparisons() study.ReportTable {
-	out := study.ReportTable{Title: "groups beside " + t.Groups[0].name(), Head: []string{"group",
+	out := study.ReportTable{Title: "beside " + t.named(t.Groups[0].Level) + ", unadjusted (the hazard ratio is an average over time)", Head: []string{t.By,
 		"hazard ratio", "log-rank p", "difference of shares, in points"}}
 	for _, c := range t.Compared {
 		p, off := "", "unknown"
@@ -189,7 +252,7 @@ func (t Table) comparisons() study.ReportTable {
 			}
 		}
 		if d := c.Difference; d.Known() {
-			off = fmt.Sprintf("%.1f (%.1f to %.1f) at %g", 100*d.Value, 100*d.Low, 100*d.High, c.At)
+			off = percent(d) + " at " + t.at(c.At)
 		}
 		out.Rows = append(out.Rows, []string{c.Of, c.Ratio.Words(2), p, off})
 	}

@@ -20,10 +20,12 @@ type Table struct {
 	NoiseSD float64 `json:"noise_sd"` // standard deviation of a count's noise, in records
 	// Rest is the number of records, with noise, that no curve counts: without a time, an event or
 	// a group, or because they fail the condition.
-	Rest   float64  `json:"rest"`
-	Time   string   `json:"time"`
-	Event  string   `json:"event"` // in words: column = level
-	Causes []string `json:"causes,omitempty"`
+	Rest float64 `json:"rest"`
+	Time string  `json:"time"`
+	// TimeUnit is the unit of all times, such as days; "" where the plan names none.
+	TimeUnit string   `json:"time_unit,omitempty"`
+	Event    string   `json:"event"` // in words: column = level
+	Causes   []string `json:"causes,omitempty"`
 	// Seen holds the levels that count as last seen without the event.
 	Seen   []string  `json:"seen"`
 	Where  string    `json:"where,omitempty"`
@@ -39,6 +41,7 @@ type Group struct {
 	Level   string  `json:"level"`
 	Records float64 `json:"records"` // with noise
 	Events  float64 `json:"events"`  // until the last edge, with noise
+	Beyond  float64 `json:"beyond"`  // seen at the last edge or later, with noise
 	Points  []Point `json:"points"`
 	// Ends says why the curve ends before the last edge, "" if it does not.
 	Ends string `json:"ends,omitempty"`
@@ -128,7 +131,7 @@ func Of(p study.Plan, values []float64, records int64, sd float64) (Table, error
 		records = 0
 	}
 	out := Table{Records: records, NoiseSD: sd, Rest: values[0], Time: t.Time,
-		Event: t.Event.Column + " = " + t.Event.Is, Causes: t.Causes, By: t.By, Edges: l.Edges,
+		TimeUnit: t.TimeUnit, Event: t.Event.Column + " = " + t.Event.Is, Causes: t.Causes, By: t.By, Edges: l.Edges,
 		Where: p.Where, Seen: l.Seen}
 	out.fill(l, values, sd*sd)
 	return out, nil
