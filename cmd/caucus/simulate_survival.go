@@ -39,7 +39,8 @@ func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
 				truth = fmt.Sprintf("%.3f", all[j].Survival.Value)
 			}
 			t.Add(of.Level, d.Released.TimeText(p.Time), truth,
-				fmt.Sprintf("%.3f", p.Survival.Value), p.Survival.Interval(3), fmt.Sprintf("%.0f", max(0, p.AtRisk)))
+				fmt.Sprintf("%.3f", p.Survival.Value), p.Survival.Interval(3),
+				fmt.Sprintf("%.0f", max(0, p.AtRisk)))
 		}
 	}
 	t.Render()
