@@ -27,6 +27,7 @@ import (
 	"caucus/protocol/pb"
 	"caucus/study"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/keyed"
 	"caucus/study/kinds"
 	"caucus/study/ratio"
@@ -117,7 +118,7 @@ func plans() map[string]func(*study.Proposal) {
 			if err != nil {
 				panic(err)
 			}
-			model, err := evaluate.Coefficients{Intercept: -2,
+			model, err := judged.Coefficients{Intercept: -2,
 				Coefficients: map[string]float64{"age": .05}}.Model(schema)
 			if err != nil {
 				panic(err)

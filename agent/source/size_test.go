@@ -20,6 +20,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/kinds/planning"
 )
@@ -57,7 +58,7 @@ func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := evaluate.Coefficients{Coefficients: map[string]float64{"n0": .002,
+	model, err := judged.Coefficients{Coefficients: map[string]float64{"n0": .002,
 		"t1=b": .5}}.Model(schema)
 	if err != nil {
 		t.Fatal(err)

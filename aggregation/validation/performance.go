@@ -1,6 +1,10 @@
 package validation
 
-import "math"
+import (
+	"math"
+
+	"caucus/aggregation/binning"
+)
 
 // Performance holds the measures of a score, from a histogram.
 type Performance struct {
@@ -79,7 +83,7 @@ func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 func (s Scale) threshold(h Histogram, at float64) Threshold {
 	z := at
 	if s.LogOdds {
-		z = LogOdds(at)
+		z = binning.LogOdds(at)
 	}
 	first := s.Bin(z) // an edge is in the bin above
 	if first == 0 || z-s.Edges[first-1] > 1e-9*(1+math.Abs(z)) {

@@ -3,12 +3,13 @@ package validation
 import (
 	"math"
 	"slices"
+
+	"caucus/aggregation/binning"
 )
 
 // Scale is the public side of a histogram: bins of a score, and a public pool's scores in each bin.
 type Scale struct {
-	// Edges are the B−1 inner edges of B bins, increasing. A score on an edge is in the bin above.
-	Edges []float64
+	binning.Edges
 	// LogOdds reports that a score z stands for the probability 1/(1+e⁻ᶻ).
 	LogOdds bool
 	bins    []bin
@@ -104,19 +105,6 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 	}
 	out.sd, out.share, out.rows = math.Sqrt(out.sd), inside/total, inside*inside/squares
 	return out
-}
-
-// Bins is one more than the edges: scores below the first and from the last on have bins too.
-func (s Scale) Bins() int { return len(s.Edges) + 1 }
-
-// Bin returns the bin of a finite score. A score that differs from an edge only by rounding is on
-// the edge.
-func (s Scale) Bin(z float64) int {
-	at, found := slices.BinarySearch(s.Edges, z+1e-9*(1+math.Abs(z)))
-	if found {
-		at++
-	}
-	return at
 }
 
 // Share returns the weighted share of the pool's rows in bin b, 0..Bins()−1; the shares sum to 1. A
@@ -227,10 +215,4 @@ func sigmoid(z float64) float64 {
 		return e / (1 + e)
 	}
 	return 1 / (1 + math.Exp(-z))
-}
-
-// LogOdds returns the log-odds of a probability; 0 and 1 are moved inwards by 10⁻⁹.
-func LogOdds(p float64) float64 {
-	p = math.Min(math.Max(p, 1e-9), 1-1e-9)
-	return math.Log(p) - math.Log1p(-p)
 }

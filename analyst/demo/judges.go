@@ -9,7 +9,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe/described"
-	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 	"caucus/study/ratio/estimated"
@@ -137,7 +137,7 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	if err != nil {
 		return Measure{}, err
 	}
-	released, err := evaluate.ResultOf(r)
+	released, err := judged.ResultOf(r)
 	if err != nil {
 		return Measure{}, err
 	}
@@ -164,24 +164,24 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	return m, nil
 }
 
-func judgeOf(r study.Release, pool *auxdata.Pool) (evaluate.Judge, error) {
+func judgeOf(r study.Release, pool *auxdata.Pool) (judged.Judge, error) {
 	p, err := results.CheckedPlan(r)
 	if err != nil {
-		return evaluate.Judge{}, err
+		return judged.Judge{}, err
 	}
 	task, err := results.NewTask(p, pool)
 	if err != nil {
-		return evaluate.Judge{}, err
+		return judged.Judge{}, err
 	}
-	judge, ok := evaluate.JudgeOf(task)
+	judge, ok := judged.JudgeOf(task)
 	if !ok {
-		return evaluate.Judge{}, errors.New("judge a model: the release is of another kind than evaluate")
+		return judged.Judge{}, errors.New("judge a model: the release is of another kind than evaluate")
 	}
 	return judge, nil
 }
 
 // exactAUC returns the AUC of all parties' records, and the mean distance of parties' own to it.
-func exactAUC(judge evaluate.Judge, data dealt) (all float64, alone *float64, err error) {
+func exactAUC(judge judged.Judge, data dealt) (all float64, alone *float64, err error) {
 	of := func(t *dataset.Table) (float64, error) {
 		records, _, err := data.schema.EncodeLabelled(t)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds/planning"
 )
 
@@ -159,7 +160,7 @@ func (o Options) studies(ctx context.Context, f *federation, data dealt,
 				case <-ctx.Done():
 					return ctx.Err()
 				}
-				model, err := evaluate.ModelOf(signed[at].Release, data.schema)
+				model, err := judged.ModelOf(signed[at].Release, data.schema)
 				if err != nil {
 					return err
 				}

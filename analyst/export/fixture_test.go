@@ -20,6 +20,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/classify/trained"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds/planning"
 
 	"gonum.org/v1/gonum/mat"
@@ -246,9 +247,9 @@ func privatised(t testing.TB, s dataset.Schema) study.Release {
 	return r
 }
 
-func judged(t testing.TB, f fixture) study.Release {
+func evaluated(t testing.TB, f fixture) study.Release {
 	t.Helper()
-	m, err := evaluate.ModelOf(f.release, f.schema)
+	m, err := judged.ModelOf(f.release, f.schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func judged(t testing.TB, f fixture) study.Release {
 	})
 	by := rehearsed(t, study.Proposal{Name: "judged", Kind: "evaluate", KindTerms: terms}, f.schema,
 		with)
-	if _, err := evaluate.Recalibrated(f.release, by); err != nil {
+	if _, err := judged.Recalibrated(f.release, by); err != nil {
 		t.Fatalf("%s: %v", f.name, err)
 	}
 	return by
@@ -331,7 +332,7 @@ func TestPeersFixture(t *testing.T) {
 			"records.csv": []byte(strings.ReplaceAll(records.String(), " 7 ", "7"))}
 		write(filepath.Join(dir, f.name), files)
 		if len(f.schema.Classes()) == 2 {
-			files["evaluation.json"] = signed(judged(t, f))
+			files["evaluation.json"] = signed(evaluated(t, f))
 			write(filepath.Join(dir, f.name+"-judged"), files)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"caucus/study/bodies"
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
@@ -47,8 +48,8 @@ type EvaluateSummary struct {
 	Classes  []EvaluateClass `json:"classes"`
 	// Recalibrated applies the calibration line of the first release, for the first class, to
 	// scores of test records that no model was fitted to.
-	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`
-	Released     evaluate.Evaluation `json:"released"`
+	Recalibrated *Recalibrated     `json:"recalibrated,omitempty"`
+	Released     judged.Evaluation `json:"released"`
 }
 
 // EvaluateClass holds the errors for one class against all others: first all records, then each
@@ -122,7 +123,7 @@ func (e Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	if err != nil {
 		return fail(err)
 	}
-	judge, ok := evaluate.JudgeOf(task)
+	judge, ok := judged.JudgeOf(task)
 	if !ok {
 		return fail(errors.New("simulate: the proposal is of another kind than evaluate"))
 	}
@@ -138,7 +139,7 @@ func (e Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 			return fail(err)
 		}
 	}
-	if out.Released, err = evaluate.ResultOf(release); err != nil {
+	if out.Released, err = judged.ResultOf(release); err != nil {
 		return fail(err)
 	}
 	out.Bins = len(out.Released.Classes[0].Edges) + 1
@@ -196,7 +197,7 @@ func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records,
 	return m, nil
 }
 
-func (e Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.Judge,
+func (e Evaluate) measure(ctx context.Context, t study.Finisher, judge judged.Judge,
 	population *dataset.Records, out *EvaluateSummary) error {
 	of, _ := bodies.Of(t)
 	cells := judge.CellsOf(population)
@@ -257,14 +258,14 @@ func (e Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.
 
 type errorsOf struct {
 	out   *EvaluateSummary
-	truth []evaluate.ExactEvaluation
+	truth []judged.ExactEvaluation
 }
 
-func newErrors(out *EvaluateSummary, truth []evaluate.ExactEvaluation) *errorsOf {
+func newErrors(out *EvaluateSummary, truth []judged.ExactEvaluation) *errorsOf {
 	e := &errorsOf{out, truth}
 	for at, c := range out.Released.Classes {
 		made := EvaluateClass{Class: c.Class}
-		e.each(c, truth[at], func(name string, of evaluate.Subgroup, exact validation.Exact) {
+		e.each(c, truth[at], func(name string, of judged.Subgroup, exact validation.Exact) {
 			g := EvaluateSubgroup{Name: name, Records: exact.Records}
 			for _, n := range numbersOf(of, exact) {
 				if !math.IsNaN(n.truth) {
@@ -279,8 +280,8 @@ func newErrors(out *EvaluateSummary, truth []evaluate.ExactEvaluation) *errorsOf
 	return e
 }
 
-func (e *errorsOf) each(c evaluate.ClassResult, truth evaluate.ExactEvaluation,
-	call func(name string, of evaluate.Subgroup, exact validation.Exact)) {
+func (e *errorsOf) each(c judged.ClassResult, truth judged.ExactEvaluation,
+	call func(name string, of judged.Subgroup, exact validation.Exact)) {
 	call("everybody", c.Overall, truth.Overall)
 	for g, by := range c.Groupings {
 		for l, level := range by.Levels {
@@ -295,7 +296,7 @@ type namedNumber struct {
 	truth  float64
 }
 
-func numbersOf(of evaluate.Subgroup, exact validation.Exact) []namedNumber {
+func numbersOf(of judged.Subgroup, exact validation.Exact) []namedNumber {
 	all := []namedNumber{{"AUC", of.AUC, exact.AUC}, {"slope", of.Slope, exact.Slope},
 		{"intercept", of.Intercept, exact.Intercept}, {"Brier", of.Brier, exact.Brier},
 		{"share of the class", of.Prevalence, exact.Prevalence}}
@@ -310,7 +311,7 @@ func numbersOf(of evaluate.Subgroup, exact validation.Exact) []namedNumber {
 	return all
 }
 
-func (e *errorsOf) add(same, anew evaluate.Evaluation) {
+func (e *errorsOf) add(same, anew judged.Evaluation) {
 	e.eachNumber(same, func(into *EvaluateError, n namedNumber) {
 		if !n.number.Known() {
 			return
@@ -334,11 +335,11 @@ func (e *errorsOf) add(same, anew evaluate.Evaluation) {
 }
 
 // eachNumber calls for each number with a truth, with the errors that belong to the number.
-func (e *errorsOf) eachNumber(of evaluate.Evaluation,
+func (e *errorsOf) eachNumber(of judged.Evaluation,
 	call func(into *EvaluateError, n namedNumber)) {
 	for at, c := range of.Classes {
 		k := 0
-		e.each(c, e.truth[at], func(_ string, of evaluate.Subgroup, exact validation.Exact) {
+		e.each(c, e.truth[at], func(_ string, of judged.Subgroup, exact validation.Exact) {
 			i := 0
 			for _, n := range numbersOf(of, exact) {
 				if !math.IsNaN(n.truth) {
@@ -367,7 +368,7 @@ func (e *errorsOf) finish(repeats int) {
 
 // recalibrated applies the released calibration line to test records. It returns nil if there is no
 // line.
-func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgroup) *Recalibrated {
+func recalibrated(judge judged.Judge, test *dataset.Records, of judged.Subgroup) *Recalibrated {
 	z, yes := judge.Scores(test)
 	before := validation.ExactOf(z, yes, true)
 	if !of.Slope.Bounded() || !of.Intercept.Known() || math.IsNaN(before.Slope) {

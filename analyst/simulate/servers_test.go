@@ -59,13 +59,13 @@ var aggregatedStudies = map[string]study.Proposal{
 	"means":                 whole(aggregated("means", 1e-6, 1)),
 	"describe":              of("describe", aggregated("gaussian", 1e-6, 0), describe.Terms{Bins: 8, By: "sex"}),
 	"describe, pure, where": where(of("describe", aggregated("laplace", 0, 0), describe.Terms{Bins: 5})),
-	"evaluate":              of("evaluate", aggregated("laplace", 0, 0), judged),
-	"evaluate, party":       whole(of("evaluate", aggregated("gaussian", 1e-6, 0), atMost(judged, 300))),
+	"evaluate":              of("evaluate", aggregated("laplace", 0, 0), scored),
+	"evaluate, party":       whole(of("evaluate", aggregated("gaussian", 1e-6, 0), atMost(scored, 300))),
 	"reweigh":               of("reweigh", aggregated("entropy", 0, 0), nil),
 	"reweigh, gaussian":     of("reweigh", aggregated("entropy", 1e-6, 0), nil),
 }
 
-var judged = evaluate.Terms{Score: "creatinine", Bins: 6, By: []evaluate.Grouping{{Column: "sex"}}}
+var scored = evaluate.Terms{Score: "creatinine", Bins: 6, By: []evaluate.Grouping{{Column: "sex"}}}
 
 func of(kind string, p study.Proposal, terms any) study.Proposal {
 	p.Kind, p.KindTerms = kind, nil

@@ -15,6 +15,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds/results"
 )
 
@@ -40,9 +41,9 @@ func modelIn(name string, schema dataset.Schema) (*evaluate.Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		return evaluate.ModelOf(r, schema)
+		return judged.ModelOf(r, schema)
 	}
-	var c evaluate.Coefficients
+	var c judged.Coefficients
 	file, err := yamlfile.Parse(name, text)
 	if err == nil {
 		err = file.Decode(&c)
@@ -69,7 +70,7 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 	if err != nil {
 		return r, nil, err
 	}
-	model, err := evaluate.Recalibrated(r, by)
+	model, err := judged.Recalibrated(r, by)
 	if err != nil {
 		return r, nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
 	"caucus/study/classify/trained"
-	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 )
@@ -45,7 +45,7 @@ type shownRelease struct {
 	// Tables are the report's tables; ROC holds the curves of an evaluation; Result is the kind's
 	// own JSON.
 	Tables []study.ReportTable `json:"tables,omitempty"`
-	ROC    []evaluate.Curve    `json:"roc,omitempty"`
+	ROC    []judged.Curve      `json:"roc,omitempty"`
 	Result json.RawMessage     `json:"result"`
 }
 
@@ -81,7 +81,7 @@ noise and sampling; a column has one only if its coverage was measured
 				Parties: r.Parties, Simulated: p.Simulated, Missing: r.Missing, Warnings: r.Result.Warnings,
 				Costs: r.Costs, Totals: r.Totals, NotProtected: r.NotProtected, Tables: told.Tables, Result: r.Result.Body,
 			}
-			if of, err := evaluate.ResultOf(r); err == nil {
+			if of, err := judged.ResultOf(r); err == nil {
 				doc.ROC = of.ROC()
 			}
 			if epsilon, _ := kinds.UnderRemoval(p, r.Costs); epsilon > 0 {

@@ -425,7 +425,7 @@ var mutants = []mutant{
 		found: "TestTruthIsOfTheNumbers",
 	},
 	{
-		name: "scores of another class are not told from bad ones", room: "study/evaluate", file: "result.go",
+		name: "scores of another class are not told from bad ones", room: "study/evaluate/judged", file: "result.go",
 		old: "auc.High < 0.5 && !auc.NoHigh", new: "auc.High < 0 && !auc.NoHigh",
 		found: "TestHints",
 	},
@@ -606,7 +606,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "scoring the pool is no work", room: "study/evaluate", file: "evaluate.go",
-		old: "float64(records+t.Pool().Rows()), float64(t.h", new: "float64(records), float64(t.h",
+		old: "float64(records+t.Pool().Rows()), float64(t.H", new: "float64(records), float64(t.H",
 		found: "TestWorkOfPool",
 	},
 	{

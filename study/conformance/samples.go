@@ -18,6 +18,7 @@ import (
 	"caucus/study/classify"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
@@ -356,7 +357,7 @@ func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool,
 // AgeModel is a linear model of the wards' patients.
 func AgeModel(t testing.TB, s dataset.Schema) *evaluate.Model {
 	t.Helper()
-	m, err := evaluate.Coefficients{Intercept: -3,
+	m, err := judged.Coefficients{Intercept: -3,
 		Coefficients: map[string]float64{"age": .05, "sex=male": .2}}.Model(s)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"caucus/study"
 	"caucus/study/conformance"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
@@ -22,11 +23,11 @@ import (
 // by L2. With CAUCUS_YEAR=FILE it writes the charges, which lab/yearpeer.py adds up with Google's
 // dp-accounting.
 func TestYear(t *testing.T) {
-	schema, pool, judged := yearOfData(t)
+	schema, pool, scored := yearOfData(t)
 	limit := privacy.Budget{Epsilon: 3, Delta: 1e-5}
 	studies := []struct{ kind, mechanism, terms string }{
-		{"describe", "", `{"bins":8}`}, {"classify", "", ""}, {"reweigh", "", ""}, {"evaluate", "", string(judged)}, {"describe", "laplace", `{"bins":4}`},
-		{"classify", "moment", ""}, {"reweigh", "", ""}, {"classify", "", ""}, {"evaluate", "", string(judged)}, {"describe", "", `{"bins":8}`},
+		{"describe", "", `{"bins":8}`}, {"classify", "", ""}, {"reweigh", "", ""}, {"evaluate", "", string(scored)}, {"describe", "laplace", `{"bins":4}`},
+		{"classify", "moment", ""}, {"reweigh", "", ""}, {"classify", "", ""}, {"evaluate", "", string(scored)}, {"describe", "", `{"bins":8}`},
 	}
 	taken := map[bool]int{}
 	var rows []string
@@ -144,7 +145,7 @@ func TestByL2OfPlans(t *testing.T) {
 }
 
 // yearOfData is a schema of fourteen categorical columns, a public pool, and a model to judge.
-func yearOfData(t *testing.T) (schema dataset.Schema, pool *dataset.Table, judged json.RawMessage) {
+func yearOfData(t *testing.T) (schema dataset.Schema, pool *dataset.Table, scored json.RawMessage) {
 	t.Helper()
 	schema = dataset.Schema{Name: "year",
 		Label: dataset.Label{Column: "ill", Classes: []string{"no", "yes"}}}
@@ -163,7 +164,7 @@ func yearOfData(t *testing.T) (schema dataset.Schema, pool *dataset.Table, judge
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := evaluate.Coefficients{Intercept: -1,
+	model, err := judged.Coefficients{Intercept: -1,
 		Coefficients: map[string]float64{"c0=a": 1, "c1=b": .5}}.Model(schema)
 	if err != nil {
 		t.Fatal(err)

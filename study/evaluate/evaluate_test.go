@@ -15,7 +15,6 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/bodies"
 	"caucus/study/classifier"
 )
 
@@ -58,13 +57,19 @@ func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {
 	return r
 }
 
+// ageModel has the log-odds −6 + 0.1·age + 0.5·(ward is west).
 func ageModel(t testing.TB, s dataset.Schema) *Model {
 	t.Helper()
-	m, err := Coefficients{Intercept: -6,
-		Coefficients: map[string]float64{"age": .1, "ward=west": .5}}.Model(s)
-	if err != nil {
-		t.Fatal(err)
+	m := &Model{Map: dataset.Identity(s), Output: classifier.Probability}
+	row := mat.NewDense(1, s.Dim(), nil)
+	row.Set(0, 0, 1)
+	mapped := m.Map.Apply(row).RawRowView(0)
+	unit, one := mapped[0], mapped[s.Dim()]
+	for range m.Map.Dim() {
+		m.Weights = append(m.Weights, []float64{0})
 	}
+	m.Weights[0][0], m.Weights[6][0] = .1*80/unit, .5/unit
+	m.Weights[s.Dim()][0] = (-6 + .1*20) / one
 	return m
 }
 
@@ -80,7 +85,7 @@ func pool(t testing.TB, s dataset.Schema) *auxdata.Pool {
 	return auxdata.Virtual(encode(t, s, rows...).X, dataset.Identity(s))
 }
 
-func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan)) *histograms {
+func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan)) *Histograms {
 	t.Helper()
 	p := study.Plan{
 		Name: "test", Kind: "evaluate", Schema: s, Map: dataset.Identity(s), Roster: []study.PartyID{"a", "b"},
@@ -92,19 +97,30 @@ func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan))
 	if len(terms.Classes) == 0 {
 		terms.Classes = s.Classes()[1:2]
 	}
-	if err := p.SetTerms(terms); err != nil {
-		t.Fatal(err)
+	if terms.Bins = cmp.Or(terms.Bins, 20); terms.Edges == nil {
+		for range terms.Classes {
+			terms.Edges = append(terms.Edges, edges(p, terms))
+		}
 	}
-	from := pool(t, s)
-	if err := (Kind{}).Tune(&p, from); err != nil {
+	if err := p.SetTerms(terms); err != nil {
 		t.Fatal(err)
 	}
 	if err := (Kind{}).Check(p); err != nil {
 		t.Fatal(err)
 	}
-	h := newHistograms(p, study.TermsOf[Terms](p))
-	h.read(from)
-	return h
+	return NewHistograms(p, study.TermsOf[Terms](p))
+}
+
+// edges cuts scores from -5 to 5 evenly, and at the thresholds.
+func edges(p study.Plan, terms Terms) (all []float64) {
+	for _, at := range terms.Thresholds {
+		all = append(all, NewScorer(p, terms).Cut(at))
+	}
+	for k := 1; k < terms.Bins; k++ {
+		all = append(all, 10*float64(k)/float64(terms.Bins)-5)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // TestCellOf: each record lies in the expected cell, at edges too.
@@ -112,10 +128,10 @@ func TestCellOf(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Score: "score", Thresholds: []float64{.25, .5},
 		By: []Grouping{{Column: "ward"}, {Column: "age", Edges: []float64{40, 65}}}}, nil)
-	bins := h.scales[0].Bins()
-	at := func(p float64) int { return h.scales[0].Bin(h.score.cut(p)) }
-	run := cellsOfLevel(bins)
-	if of := h.groups[1].levels; of[1] != "40 to 65, or missing" || len(of) != 3 {
+	bins := h.edges[0].Bins()
+	at := func(p float64) int { return h.edges[0].Bin(h.Scorer.Cut(p)) }
+	run := CellsOfLevel(bins)
+	if of := h.Groups[1].Levels; of[1] != "40 to 65, or missing" || len(of) != 3 {
 		t.Errorf("groups of age are %q: a record that lacks it counts in one, which must say so", of)
 	}
 	for row, want := range map[string][2]int{
@@ -134,7 +150,7 @@ func TestCellOf(t *testing.T) {
 	}
 	// In new plans a missing value is a group of its own, of a text and of a number.
 	h = made(t, s, h.terms, func(p *study.Plan) { p.Form = study.FormCommitted })
-	if a, b := strings.Join(h.groups[0].levels, "|"), strings.Join(h.groups[1].levels,
+	if a, b := strings.Join(h.Groups[0].Levels, "|"), strings.Join(h.Groups[1].Levels,
 		"|"); a != "east|west|other|missing" || b != "below 40|40 to 65|65 and above|missing" {
 		t.Errorf("groups of ward are %q, of age %q", a, b)
 	}
@@ -151,13 +167,13 @@ func TestCellOf(t *testing.T) {
 }
 
 // countsIn checks the cells of a row in two histograms; the first has this number of levels.
-func countsIn(t *testing.T, h *histograms, s dataset.Schema, row string, want [2]int, levels int) {
+func countsIn(t *testing.T, h *Histograms, s dataset.Schema, row string, want [2]int, levels int) {
 	t.Helper()
-	run := cellsOfLevel(h.scales[0].Bins())
+	run := CellsOfLevel(h.edges[0].Bins())
 	r := encode(t, s, row)
 	scores := make([]float64, 1)
-	h.score.of(r.X.RawRowView(0), scores)
-	got := h.cellsOf(r.X.RawRowView(0), h.classOf(r, 0), scores, nil)
+	h.Scorer.Of(r.X.RawRowView(0), scores)
+	got := h.CellsOf(r.X.RawRowView(0), h.ClassOf(r, 0), scores, nil)
 	if want[1] += levels * run; got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%s is in %v, want %v", row, got, want)
 	}
@@ -173,7 +189,7 @@ func TestBoundHolds(t *testing.T) {
 		many.Weights = append(many.Weights, []float64{float64(j), -float64(j % 3), 1e6})
 	}
 	two := small(t)
-	for name, h := range map[string]*histograms{
+	for name, h := range map[string]*Histograms{
 		"a model":                      made(t, two, Terms{Model: ageModel(t, two)}, nil),
 		"a model, two groupings":       made(t, two, Terms{Model: ageModel(t, two), By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{100}}}}, nil),
 		"a column":                     made(t, two, Terms{Score: "score", Bins: 3}, nil),
@@ -185,7 +201,7 @@ func TestBoundHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := int64(len(h.scales) * len(h.groups))
+		n := int64(len(h.edges) * len(h.Groups))
 		if b := terms.Bound; b.L1 != 2*n || b.L2sq != 2*n || b.Cells != int(2*n) {
 			t.Fatalf("%s: bound %+v of %d tables", name, b, n)
 		}
@@ -212,7 +228,7 @@ func TestBoundHolds(t *testing.T) {
 }
 
 // everyCount returns counts of one record each: ordinary records, and rows of senseless numbers.
-func everyCount(t testing.TB, h *histograms) (each [][]int64) {
+func everyCount(t testing.TB, h *Histograms) (each [][]int64) {
 	t.Helper()
 	var rows []string
 	for _, age := range []string{"20", "60", "100", ""} {
@@ -225,7 +241,7 @@ func everyCount(t testing.TB, h *histograms) (each [][]int64) {
 		}
 	}
 	s := h.plan.Schema
-	s.MarkMissing = countsMissing(h.plan)
+	s.MarkMissing = CountsMissing(h.plan)
 	r := encode(t, s, rows...)
 	for i := range r.Len() {
 		each = append(each, h.count(r.Select([]int{i}), nil))
@@ -399,139 +415,6 @@ func TestScoresStandAlone(t *testing.T) {
 	}
 }
 
-// TestCoefficients: a linear model in the columns' units scores by its formula.
-func TestCoefficients(t *testing.T) {
-	s := small(t)
-	for _, class := range []string{"", "yes", "no"} {
-		m, err := Coefficients{Class: class, Intercept: -2,
-			Coefficients: map[string]float64{"age": .05, "chol": -.01, "chol?": .7, "ward=west": .5,
-				"ward=other": -.25}}.Model(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := made(t, s, Terms{Model: m}, nil)
-		for row, want := range map[string]float64{
-			"20,0,,east,no":      -2 + 1,
-			"70,200,.5,west,yes": -2 + 3.5 - 2 + .5,
-			"70,,.5,x,yes":       -2 + 3.5 - 1.5 + .7 - .25,
-			"900,0,,east,no":     -2 + 5, // beyond the bounds
-		} {
-			if class == "no" {
-				want = -want
-			}
-			z := make([]float64, 1)
-			h.score.of(encode(t, s, row).X.RawRowView(0), z)
-			if math.Abs(z[0]-want) > 1e-9 {
-				t.Errorf("class %q: %s scores %v, want %v", class, row, z[0], want)
-			}
-		}
-	}
-	for says, c := range map[string]Coefficients{
-		"there is no":          {Coefficients: map[string]float64{"weight": 1}},
-		"is none of":           {Class: "perhaps"},
-		"larger than any":      {Coefficients: map[string]float64{"age": 1e300}},
-		"a coefficient is no ": {Coefficients: map[string]float64{"age": math.NaN()}},
-	} {
-		if _, err := c.Model(s); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want it to say %q", err, says)
-		}
-	}
-	if _, err := (Coefficients{}).Model(small(t, "a", "b", "c")); err == nil {
-		t.Error("coefficients for three classes")
-	}
-}
-
-// TestOverall: the overall counts average several groupings by their noise; without noise they
-// equal the counts without groupings.
-func TestOverall(t *testing.T) {
-	s := small(t)
-	from := pool(t, s)
-	rng := rand.New(rand.NewPCG(7, 8))
-	y := make([]int, from.Rows())
-	for i := range y {
-		y[i] = rng.IntN(3) - 1
-	}
-	r := &dataset.Records{X: from.Encoded, Y: y}
-	plain := made(t, s, Terms{Model: ageModel(t, s), Bins: 8}, nil)
-	by := made(t, s, Terms{Model: ageModel(t, s), Bins: 8,
-		By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{50, 150}}}}, nil)
-	values := func(h *histograms) Evaluation {
-		var v []float64
-		for _, n := range h.count(r, nil) {
-			v = append(v, float64(n))
-		}
-		return h.evaluate(v, 0, false)
-	}
-	a, b := values(plain).Classes[0].Overall, values(by).Classes[0].Overall
-	if math.Abs(a.AUC.Value-b.AUC.Value) > 1e-12 ||
-		math.Abs(a.Records.Value-b.Records.Value) > 1e-9 ||
-		math.Abs(a.Unlabelled-b.Unlabelled) > 1e-9 {
-		t.Errorf("overall %v of %v records, with groupings %v of %v", a.AUC.Value, a.Records.Value, b.AUC.Value, b.Records.Value)
-	}
-	if got, want := by.overallNoise(), 1/(1./3+1./4); math.Abs(got-want) > 1e-12 {
-		t.Errorf("overall counts have %v times a count's variance, want %v", got, want)
-	}
-	one, _ := by.deviation(1)
-	total, err := finisher{task{h: by}}.FinishTotal(bodies.Total{Values: make([]float64,
-		by.Cells()), Draws: 4}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var e Evaluation
-	if err := total.DecodeBody(&e); err != nil || math.Abs(e.NoiseSD-2*one) > 1e-9 ||
-		e.Classes[0].Overall.AUC.Known() {
-		t.Errorf("no records at all: %+v, %v", e.Classes[0].Overall.AUC, err)
-	}
-}
-
-// TestROC: without noise the area under the curve is the AUC. With negative noisy counts the curve
-// still rises and stays within the square. Counts smaller than the noise give no curve.
-func TestROC(t *testing.T) {
-	s := small(t)
-	from := pool(t, s)
-	rng := rand.New(rand.NewPCG(9, 8))
-	y := make([]int, from.Rows())
-	for i := range y {
-		y[i] = rng.IntN(2)
-	}
-	h := made(t, s, Terms{Model: ageModel(t, s), Bins: 8, By: []Grouping{{Column: "ward"}}}, nil)
-	var v []float64
-	for _, n := range h.count(&dataset.Records{X: from.Encoded, Y: y}, nil) {
-		v = append(v, float64(n))
-	}
-	e := h.evaluate(v, 0, false)
-	curves := e.ROC()
-	if len(curves) < 3 || curves[0].Of != "everybody" || curves[1].Of != "ward east" ||
-		curves[0].Class != "yes" {
-		t.Fatalf("curves %+v", curves)
-	}
-	area := 0.0
-	for i, p := range curves[0].Points[1:] {
-		before := curves[0].Points[i]
-		area += (p[0] - before[0]) * (p[1] + before[1]) / 2
-	}
-	if auc := e.Classes[0].Overall.AUC.Value; math.Abs(area-auc) > 1e-9 ||
-		len(curves[0].Points) != 9 {
-		t.Errorf("%d points have area %v, the AUC is %v", len(curves[0].Points), area, auc)
-	}
-	for i := range v {
-		v[i] += 20 * rng.NormFloat64()
-	}
-	for _, c := range h.evaluate(v, 20, false).ROC() {
-		if !slices.IsSortedFunc(c.Points, func(a, b [2]float64) int {
-			return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
-		}) {
-			t.Errorf("%s falls: %v", c.Of, c.Points)
-		}
-		if last := c.Points[len(c.Points)-1]; last[0] > 1 || last[1] > 1 {
-			t.Errorf("%s ends at %v", c.Of, last)
-		}
-	}
-	if got := h.evaluate(make([]float64, len(v)), 20, false).ROC(); got != nil {
-		t.Errorf("of no records: %v", got)
-	}
-}
-
 // TestWeightsNextToNothing: a plan's weights never give subnormal numbers, which some processors
 // handle slowly.
 func TestWeightsNextToNothing(t *testing.T) {
@@ -542,7 +425,7 @@ func TestWeightsNextToNothing(t *testing.T) {
 	}
 	h := made(t, s, Terms{Model: m, Thresholds: []float64{.5}}, nil)
 	out := make([]float64, 1)
-	h.score.of(encode(t, s, "70,1,.25,west,yes").X.RawRowView(0), out)
+	h.Scorer.Of(encode(t, s, "70,1,.25,west,yes").X.RawRowView(0), out)
 	if out[0] != 0 {
 		t.Errorf("score %g, want 0", out[0])
 	}
@@ -576,7 +459,7 @@ func TestWorkOfPool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain := made.(task).CommonWork(10)
+		plain := made.(Task).CommonWork(10)
 		return w.Rest - plain
 	}
 	if few, many := of(10), of(1000); many < 40*few {

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"context"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -17,12 +16,12 @@ import (
 //   - Neighbours: replace one party with everything it holds, at unit party. Public: the plan, bins
 //     included, and that each party sends one histogram.
 //   - Lemma: each of at most c records is in one cell of each histogram, whatever its score. The
-//     note of type histograms bounds how far a party then moves the counts. A score may depend on
+//     note of type Histograms bounds how far a party then moves the counts. A score may depend on
 //     anything: all of the party's records, labels too, chance, and data that the program kept from
 //     other studies.
 //   - At unit record each score would have to follow from its own record alone. Nobody can verify
 //     that of a program that sees many records, because one record could move all scores.
-//     Terms.check refuses such plans.
+//     Terms.Check refuses such plans.
 //   - Bins follow from the plan alone, because the program's scores of the pool's rows are unknown.
 //   - An invalid answer (a wrong number of scores, a score outside 0 to 1, an error, too late)
 //     leaves every record without a score. The histogram still counts the same number of records
@@ -32,14 +31,14 @@ const programWords = "none: a program of each party's own scores its records"
 
 // own returns the scores that the party's program gives to the labelled records, NaN for records
 // without a score. It returns nil if the plan has no program. The program does not see the labels.
-func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
+func (h *Histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 	if !h.terms.Program {
 		return nil
 	}
 	out := make([]float64, r.Len())
 	var rows []int
 	for i := range out {
-		if out[i] = math.NaN(); h.classOf(r, i) >= 0 {
+		if out[i] = math.NaN(); h.ClassOf(r, i) >= 0 {
 			rows = append(rows, i)
 		}
 	}
@@ -48,15 +47,15 @@ func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 	}
 	x := r.Select(rows).X
 	for i := range rows {
-		x.SetRow(i, h.score.fill(x.RawRowView(i)))
+		x.SetRow(i, h.Scorer.fill(x.RawRowView(i)))
 	}
 	for k, p := range h.answer(in, x) {
-		out[rows[k]] = h.score.cut(p)
+		out[rows[k]] = h.Scorer.Cut(p)
 	}
 	return out
 }
 
-func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
+func (h *Histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 	var scores []float64
 	var err error
 	done := in.InTime(func(ctx context.Context) {
@@ -71,30 +70,4 @@ func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 		}
 	}
 	return scores
-}
-
-// quantile returns the score below which a share u of a program's scores is assumed to lie. It is
-// twice the log-odds of u, so that bins of small probabilities are narrow: u = .1, .2, .3, .4, .5
-// give the probabilities .012, .06, .16, .31 and .5.
-func quantile(u float64) float64 { return 2 * math.Log(u/(1-u)) }
-
-func evenEdges(bins int, with []float64) []float64 {
-	edges := slices.Clone(with)
-	for k := 1; k < bins; k++ {
-		edges = append(edges, math.Round(1000*quantile(float64(k)/float64(bins)))/1000)
-	}
-	slices.Sort(edges)
-	return slices.Compact(edges)
-}
-
-// spread invents scores of a pool's rows, three for each bin. Weights make probabilities uniform on
-// [0,1].
-func spread(bins int) (z, weight []float64) {
-	n := 3 * bins
-	for i := range n {
-		u := (float64(i) + 0.5) / float64(n)
-		p := 1 / (1 + math.Exp(-quantile(u)))
-		z, weight = append(z, quantile(u)), append(weight, p*(1-p)/(u*(1-u)))
-	}
-	return z, weight
 }

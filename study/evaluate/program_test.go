@@ -18,7 +18,7 @@ import (
 
 // programmed is the statistic of a plan that judges programs' scores, with at most two records per
 // party.
-func programmed(t testing.TB, s dataset.Schema) *histograms {
+func programmed(t testing.TB, s dataset.Schema) *Histograms {
 	return made(t, s, Terms{Program: true, Bins: 3, PerParty: 2, By: []Grouping{{Column: "ward"}}},
 		func(p *study.Plan) {
 			p.Unit, p.Noise = privacy.Party, study.NoiseCoordinator
@@ -105,8 +105,8 @@ func TestProgramAnswers(t *testing.T) {
 		})
 	r := encode(t, s, "30,1,.9,east,no", "90,1,.1,west,yes", "50,1,.5,east,?")
 	_, wide := r.X.Dims()
-	bins := h.scales[0].Bins()
-	at := func(p float64) int { return h.scales[0].Bin(h.score.cut(p)) }
+	bins := h.edges[0].Bins()
+	at := func(p float64) int { return h.edges[0].Bin(h.Scorer.Cut(p)) }
 	right := func(_ context.Context, x *mat.Dense) ([]float64, error) {
 		if n, d := x.Dims(); n != 2 || d != wide {
 			t.Errorf("it is given %d×%d, want the two labelled records' features", n, d)
@@ -165,37 +165,5 @@ func TestProgramRefused(t *testing.T) {
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want it to say %q", err, says)
 		}
-	}
-}
-
-// TestSpread: bins without a pool have the plan's number, are finer towards 0 and 1, and hold
-// invented scores, the same number in each tenth from 0 to 1.
-func TestSpread(t *testing.T) {
-	h := made(t, small(t), Terms{Program: true, PerParty: 9, Bins: 20}, func(p *study.Plan) {
-		p.Unit = privacy.Party
-	})
-	edges := h.terms.Edges[0]
-	if len(edges) != 19 || h.score.cut(.5) != 0 {
-		t.Fatalf("edges %v", edges)
-	}
-	total := 0.0
-	for b := range h.scales[0].Bins() {
-		share := h.scales[0].Share(b)
-		low, high := 0.0, 1.0
-		if b > 0 {
-			low = 1 / (1 + math.Exp(-edges[b-1]))
-		}
-		if b < len(edges) {
-			high = 1 / (1 + math.Exp(-edges[b]))
-		}
-		if math.Abs(share-(high-low)) > .02 ||
-			!(h.scales[0].Mean(b) > low && h.scales[0].Mean(b) < high) {
-			t.Errorf("bin %.3f to %.3f: a share of %.3f, mean %.3f", low, high, share,
-				h.scales[0].Mean(b))
-		}
-		total += share
-	}
-	if math.Abs(total-1) > 1e-9 {
-		t.Errorf("shares add up to %v", total)
 	}
 }

@@ -5,27 +5,29 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation/validation"
+	"caucus/aggregation/binning"
 	"caucus/dataset"
 	"caucus/study"
 )
 
-type scorer struct {
+// Scorer gives records the scores that a plan judges.
+type Scorer struct {
 	terms   Terms
 	weights *mat.Dense                    // weights of the model
 	fill    func(row []float64) []float64 // fills missing cells, for a model
-	classes []int
-	column  int // index of the score's encoded column; the next column marks a missing score
+	Classes []int                         // the judged classes, by their index in the schema
+	column  int                           // index of the score's encoded column; the next column marks a missing score
 	feature dataset.Feature
-	logOdds bool
+	LogOdds bool // scores are log-odds of probabilities
 }
 
-func newScorer(p study.Plan, t Terms) *scorer {
-	s := &scorer{terms: t, logOdds: t.logOdds(p.Schema), fill: p.Schema.Filler()}
+// NewScorer makes the scorer of a plan with these terms, which were checked.
+func NewScorer(p study.Plan, t Terms) *Scorer {
+	s := &Scorer{terms: t, LogOdds: t.logOdds(p.Schema), fill: p.Schema.Filler()}
 	for _, name := range t.Classes {
 		for k, class := range p.Schema.Classes() {
 			if class == name {
-				s.classes = append(s.classes, k)
+				s.Classes = append(s.Classes, k)
 			}
 		}
 	}
@@ -61,10 +63,10 @@ func plain(w float64) float64 {
 	return w
 }
 
-// of writes the scores of one encoded record, NaN for a missing score. It reads no other record,
+// Of writes the scores of one encoded record, NaN for a missing score. It reads no other record,
 // because a matrix product over many rows may round a row differently depending on the others.
-func (s *scorer) of(row []float64, out []float64) {
-	if s.terms.Program { // histograms.own gives the scores instead
+func (s *Scorer) Of(row []float64, out []float64) {
+	if s.terms.Program { // Histograms.own gives the scores instead
 		out[0] = math.NaN()
 		return
 	}
@@ -80,7 +82,7 @@ func (s *scorer) of(row []float64, out []float64) {
 			all[k] += v * w
 		}
 	}
-	for at, k := range s.classes {
+	for at, k := range s.Classes {
 		z := logOdds(all, k)
 		if z-z != 0 { // the model's check excludes this
 			z = math.NaN()
@@ -114,14 +116,14 @@ func logOdds(all []float64, k int) float64 {
 	return all[k] - most - math.Log(sum)
 }
 
-func (s *scorer) inColumn(row []float64) float64 {
+func (s *Scorer) inColumn(row []float64) float64 {
 	v := row[s.column]
 	if !(v >= 0 && v <= 1) || row[s.column+1] > 0.5 {
 		return math.NaN()
 	}
 	switch f := s.feature; {
-	case s.logOdds:
-		return validation.LogOdds(v)
+	case s.LogOdds:
+		return binning.LogOdds(v)
 	case f.Log:
 		low, high := math.Log1p(f.Min), math.Log1p(f.Max)
 		return math.Expm1(low + v*(high-low))
@@ -130,15 +132,16 @@ func (s *scorer) inColumn(row []float64) float64 {
 	}
 }
 
-func (s *scorer) all(x *mat.Dense) [][]float64 {
+// All returns the scores of encoded rows for each judged class, NaN for a missing score.
+func (s *Scorer) All(x *mat.Dense) [][]float64 {
 	n, _ := x.Dims()
-	out := make([][]float64, len(s.classes))
+	out := make([][]float64, len(s.Classes))
 	for at := range out {
 		out[at] = make([]float64, n)
 	}
 	one := make([]float64, len(out))
 	for i := range n {
-		s.of(x.RawRowView(i), one)
+		s.Of(x.RawRowView(i), one)
 		for at, z := range one {
 			out[at][i] = z
 		}
@@ -146,9 +149,10 @@ func (s *scorer) all(x *mat.Dense) [][]float64 {
 	return out
 }
 
-func (s *scorer) cut(at float64) float64 {
-	if s.logOdds {
-		return validation.LogOdds(at)
+// Cut returns the score at a threshold of the plan: its log-odds if it is a probability.
+func (s *Scorer) Cut(at float64) float64 {
+	if s.LogOdds {
+		return binning.LogOdds(at)
 	}
 	return at
 }

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"caucus/aggregation/validation"
+	"caucus/aggregation/binning"
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/learners"
@@ -77,24 +77,23 @@ func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 }
 
 const (
-	// default bins; default bins with subgroups or much noise
-	manyBins, fewBins = 20, 10
-	// standard deviation of a forecast AUC above which Tune takes fewBins
-	coarse  = 0.02
-	maxBins = 100 // noise hides finer bins
+	manyBins = 20  // default bins; package judged takes fewer with subgroups or much noise
+	maxBins  = 100 // noise hides finer bins
 	// keep a plan readable and a contribution below a megabyte
 	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16
-	// validation.LogOdds moves probabilities off 0 and 1 by less
+	// binning.LogOdds moves probabilities off 0 and 1 by less
 	leastThreshold = 1e-6
 	// keeps squares of scores finite and bins distinct
 	maxScore = 1e12
-	// keeps scores finite: mapped rows have norm at most 1
-	maxWeight = 1e6
 	// keeps the bound 2c² for a party of c records far inside an int64
 	maxPerParty = 1 << 24
 )
 
-func (t Terms) check(p study.Plan) error {
+// MaxWeight bounds a model's weights. It keeps scores finite: mapped rows have norm at most 1.
+const MaxWeight = 1e6
+
+// Check refuses terms that make no sense with a plan. CheckEdges completes it.
+func (t Terms) Check(p study.Plan) error {
 	fail := func(field, format string, args ...any) error {
 		return study.PlanError("evaluate."+field, format, args...)
 	}
@@ -123,7 +122,7 @@ func (t Terms) check(p study.Plan) error {
 		}
 	}
 	if t.Model != nil {
-		if err := t.Model.check(p.Schema); err != nil {
+		if err := t.Model.Check(p.Schema); err != nil {
 			return err
 		}
 	} else if len(t.Classes) != 1 {
@@ -146,16 +145,16 @@ func (t Terms) check(p study.Plan) error {
 		if slices.ContainsFunc(t.By[:i], func(o Grouping) bool { return o.Column == g.Column }) {
 			return fail("by", "column %q twice", g.Column)
 		}
-		if _, err := groupsOf(p.Schema, g, countsMissing(p)); err != nil {
+		if _, err := groupsOf(p.Schema, g, CountsMissing(p)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge, because counts by
+// CheckEdges refuses edges that planning cannot make. Each threshold must be an edge, because counts by
 // bin tell nothing about a threshold inside a bin.
-func (t Terms) checkEdges(s dataset.Schema) error {
+func (t Terms) CheckEdges(s dataset.Schema) error {
 	if len(t.Edges) != len(t.Classes) {
 		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges),
 			len(t.Classes))
@@ -176,7 +175,7 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 		for _, at := range t.Thresholds {
 			z := at
 			if t.logOdds(s) {
-				z = validation.LogOdds(at)
+				z = binning.LogOdds(at)
 			}
 			// The author's processor may have rounded the logarithm differently.
 			if !slices.ContainsFunc(edges, func(e float64) bool {
@@ -189,8 +188,8 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 	return nil
 }
 
-// check refuses a model that does not fit the schema. Models that pass give finite scores.
-func (m *Model) check(s dataset.Schema) error {
+// Check refuses a model that does not fit the schema. Models that pass give finite scores.
+func (m *Model) Check(s dataset.Schema) error {
 	fail := func(format string, args ...any) error {
 		return study.PlanError("evaluate.model", format, args...)
 	}
@@ -209,9 +208,9 @@ func (m *Model) check(s dataset.Schema) error {
 			return fail("it has %d weights a feature, %d classes take %d: it is a model of other classes", len(row), len(s.Classes()), columns)
 		}
 		for _, w := range row {
-			if !(math.Abs(w) <= maxWeight) {
+			if !(math.Abs(w) <= MaxWeight) {
 				return fail("a weight of %g is beyond %g, which no model has", w,
-					float64(maxWeight))
+					float64(MaxWeight))
 			}
 		}
 	}
@@ -262,28 +261,3 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 
 // histograms is the number of histograms. Each record is in one cell of every histogram.
 func (t Terms) histograms() int { return len(t.Classes) * max(len(t.By), 1) }
-
-// ModelOf makes a model to judge from a release: its classifier on its plan's map. The release must
-// be checked (results.CheckedPlan), and the study's schema must be the release's.
-func ModelOf(r study.Release, s dataset.Schema) (*Model, error) {
-	c, ok := classifier.Of(r.Result)
-	if !ok {
-		return nil, study.PlanError("evaluate.model", "the release holds no classifier: give one of a study that ends in a classifier")
-	}
-	p, err := r.DecodedPlan()
-	if err != nil {
-		return nil, err
-	}
-	if !sameMeaning(p.Schema, s) {
-		return nil, study.PlanError("evaluate.model", "the release is of another schema: its features, bounds, levels and classes must be this study's")
-	}
-	h := r.PlanHash
-	m := &Model{Release: &h, Map: p.Map, Weights: c.Weights, Output: c.Output}
-	return m, m.check(s)
-}
-
-func sameMeaning(a, b dataset.Schema) bool {
-	x, errX := study.EncodeTerms([]any{a.Features, a.Label, a.Missing})
-	y, errY := study.EncodeTerms([]any{b.Features, b.Label, b.Missing})
-	return errX == nil && errY == nil && string(x) == string(y)
-}

@@ -118,9 +118,15 @@ func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	if err != nil {
 		return err
 	}
-	if t, ok := kind.(study.Tuner); ok {
-		if err := t.Tune(p, pool); err != nil {
-			return err
+	of, err := results.Named(p.Kind)
+	if err != nil {
+		return err
+	}
+	for _, half := range []any{kind, of} {
+		if t, ok := half.(study.Tuner); ok {
+			if err := t.Tune(p, pool); err != nil {
+				return err
+			}
 		}
 	}
 	return kinds.Check(*p)

@@ -5,7 +5,7 @@ import (
 	"caucus/study"
 	"caucus/study/classify/trained"
 	"caucus/study/describe/described"
-	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/labels/learned"
 	"caucus/study/ratio/estimated"
@@ -16,7 +16,7 @@ import (
 var all = map[string]study.Results{
 	"classify": trained.Results{},
 	"describe": described.Results{},
-	"evaluate": evaluate.Results{},
+	"evaluate": judged.Results{},
 	"labels":   learned.Results{},
 	"ratio":    estimated.Results{},
 	"reweigh":  weighed.Results{},

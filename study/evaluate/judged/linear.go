@@ -1,4 +1,4 @@
-package evaluate
+package judged
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/evaluate"
 )
 
 // Coefficients are a linear model as papers print it. The log-odds of a class are the intercept
@@ -25,8 +26,8 @@ type Coefficients struct {
 
 // Model returns the model on a schema's encoded features. A value outside the schema's bounds
 // counts as the bound. A missing value counts as the middle, unless the schema says missing: true.
-func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
-	fail := func(format string, args ...any) (*Model, error) {
+func (c Coefficients) Model(s dataset.Schema) (*evaluate.Model, error) {
+	fail := func(format string, args ...any) (*evaluate.Model, error) {
 		return nil, study.PlanError("evaluate.model", format, args...)
 	}
 	classes := s.Classes()
@@ -48,7 +49,7 @@ func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 				strings.Join(names[:min(len(names), 40)], ", "))
 		}
 	}
-	m := &Model{Map: dataset.Identity(s), Output: classifier.Probability}
+	m := &evaluate.Model{Map: dataset.Identity(s), Output: classifier.Probability}
 	low, width := rangesOf(s)
 	// this map never clips a row, so all columns have the same scale
 	first := mat.NewDense(1, s.Dim(), nil)
@@ -63,11 +64,11 @@ func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	}
 	m.Weights = append(m.Weights, []float64{sign * intercept / one})
 	for _, w := range m.Weights {
-		if math.IsNaN(w[0]) || math.Abs(w[0]) > maxWeight {
+		if math.IsNaN(w[0]) || math.Abs(w[0]) > evaluate.MaxWeight {
 			return fail("a coefficient is no number, or larger than any model's")
 		}
 	}
-	return m, m.check(s)
+	return m, m.Check(s)
 }
 
 func rangesOf(s dataset.Schema) (low, width []float64) {
@@ -98,4 +99,29 @@ func rangesOf(s dataset.Schema) (low, width []float64) {
 		}
 	}
 	return low, width
+}
+
+// ModelOf makes a model to judge from a release: its classifier on its plan's map. The release must
+// be checked (results.CheckedPlan), and the study's schema must be the release's.
+func ModelOf(r study.Release, s dataset.Schema) (*evaluate.Model, error) {
+	c, ok := classifier.Of(r.Result)
+	if !ok {
+		return nil, study.PlanError("evaluate.model", "the release holds no classifier: give one of a study that ends in a classifier")
+	}
+	p, err := r.DecodedPlan()
+	if err != nil {
+		return nil, err
+	}
+	if !sameMeaning(p.Schema, s) {
+		return nil, study.PlanError("evaluate.model", "the release is of another schema: its features, bounds, levels and classes must be this study's")
+	}
+	h := r.PlanHash
+	m := &evaluate.Model{Release: &h, Map: p.Map, Weights: c.Weights, Output: c.Output}
+	return m, m.Check(s)
+}
+
+func sameMeaning(a, b dataset.Schema) bool {
+	x, errX := study.EncodeTerms([]any{a.Features, a.Label, a.Missing})
+	y, errY := study.EncodeTerms([]any{b.Features, b.Label, b.Missing})
+	return errX == nil && errY == nil && string(x) == string(y)
 }

@@ -1,4 +1,4 @@
-package evaluate
+package judged
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
+	"caucus/study/evaluate"
 )
 
 // TestHints: a release whose scores are those of another class says so, and one whose pool has
@@ -30,15 +31,12 @@ func TestHints(t *testing.T) {
 		}
 		r := encode(t, s, rows...)
 		from := auxdata.Virtual(encode(t, s, rows[0], rows[1]).X, dataset.Identity(s))
-		h := made(t, s, Terms{Score: "score", Classes: []string{c.class},
+		h := made(t, s, evaluate.Terms{Score: "score", Classes: []string{c.class},
 			Thresholds: []float64{.1, .3, .5}}, func(p *study.Plan) {
 			p.Form = study.FormCommitted
 		})
 		h.read(from)
-		var values []float64
-		for _, n := range h.count(r, nil) {
-			values = append(values, float64(n))
-		}
+		values := counts(h, r)
 		said := h.evaluate(values, .1, true).answer()
 		for _, words := range []string{"below chance", "bend slope"} {
 			wanted := strings.Contains(strings.Join(c.want, " "), words)

@@ -1,4 +1,4 @@
-package evaluate
+package judged
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"caucus/aggregation/validation"
 	"caucus/study"
+	"caucus/study/evaluate"
 )
 
 // Evaluation is how well a model does on private records, made from noisy histograms of its scores
@@ -53,8 +54,8 @@ type Subgroup struct {
 // over several groupings weighs each by 1/L and has variance 1/Σ(1/L).
 func (h *histograms) overallNoise() float64 {
 	sum := 0.0
-	for _, g := range h.groups {
-		sum += 1 / float64(len(g.levels))
+	for _, g := range h.Groups {
+		sum += 1 / float64(len(g.Levels))
 	}
 	return 1 / sum
 }
@@ -64,30 +65,30 @@ func (h *histograms) overallNoise() float64 {
 func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation {
 	out := Evaluation{NoiseSD: sd}
 	overall := make([][]float64, len(h.scales))
-	h.each(func(at, g, first int) {
-		s, by := h.scales[at], h.groups[g]
+	h.Each(func(at, g, first int) {
+		s, by := h.scales[at], h.Groups[g]
 		if g == 0 {
 			out.Classes = append(out.Classes,
-				ClassResult{Class: h.terms.Classes[at], Probability: h.score.logOdds,
+				ClassResult{Class: h.terms.Classes[at], Probability: h.Scorer.LogOdds,
 					Edges: s.Edges})
-			overall[at] = make([]float64, cellsOfLevel(s.Bins()))
+			overall[at] = make([]float64, evaluate.CellsOfLevel(s.Bins()))
 		}
-		of := Subgroups{Column: by.column}
-		for level, name := range by.levels {
-			run := v[first+level*cellsOfLevel(s.Bins()):][:cellsOfLevel(s.Bins())]
+		of := Subgroups{Column: by.Column}
+		for level, name := range by.Levels {
+			run := v[first+level*evaluate.CellsOfLevel(s.Bins()):][:evaluate.CellsOfLevel(s.Bins())]
 			for c, n := range run {
-				overall[at][c] += n * h.overallNoise() / float64(len(by.levels))
+				overall[at][c] += n * h.overallNoise() / float64(len(by.Levels))
 			}
-			if by.column != "" {
+			if by.Column != "" {
 				of.Levels = append(of.Levels, h.subgroup(s, name, run, sd*sd, sampling))
 			}
 		}
-		if by.column != "" {
+		if by.Column != "" {
 			out.Classes[at].Groupings = append(out.Classes[at].Groupings, of)
 		}
 	})
 	for at, s := range h.scales {
-		if countsMissing(h.plan) && h.sure != nil {
+		if evaluate.CountsMissing(h.plan) && h.sure != nil {
 			out.Classes[at].Sure = h.sure[at]
 		}
 		out.Classes[at].Overall = h.subgroup(s, "", overall[at], sd*sd*h.overallNoise(), sampling)

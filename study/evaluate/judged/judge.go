@@ -1,4 +1,4 @@
-package evaluate
+package judged
 
 import (
 	"caucus/aggregation/validation"
@@ -9,16 +9,11 @@ import (
 // Judge counts and evaluates records as a task does, for simulations.
 type Judge struct{ h *histograms }
 
-// JudgeOf makes the Judge of an evaluate task. It returns false for other tasks.
+// JudgeOf makes the Judge of an evaluate study's Finisher. It returns false for other tasks.
 func JudgeOf(t study.Task) (Judge, bool) {
-	of, ok := t.(interface{ judge() Judge })
-	if !ok {
-		return Judge{}, false
-	}
-	return of.judge(), true
+	f, ok := t.(finisher)
+	return Judge{f.h}, ok
 }
-
-func (t task) judge() Judge { return Judge{t.h} }
 
 // Cells is the length of the vector that a party contributes.
 func (j Judge) Cells() int { return j.h.Cells() }
@@ -29,8 +24,8 @@ func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	scores := make([]float64, len(j.h.scales))
 	for i := range r.Y {
 		row := r.X.RawRowView(i)
-		j.h.score.of(row, scores)
-		out[i] = j.h.cellsOf(row, j.h.classOf(r, i), scores, nil)
+		j.h.Scorer.Of(row, scores)
+		out[i] = j.h.CellsOf(row, j.h.ClassOf(r, i), scores, nil)
 	}
 	return out
 }
@@ -66,10 +61,10 @@ func (j Judge) Exact(r *dataset.Records) (out []ExactEvaluation) {
 	if r.Len() == 0 {
 		return nil
 	}
-	all := j.h.score.all(r.X)
+	all := j.h.Scorer.All(r.X)
 	var cuts []float64
 	for _, at := range j.h.terms.Thresholds {
-		cuts = append(cuts, j.h.score.cut(at))
+		cuts = append(cuts, j.h.Scorer.Cut(at))
 	}
 	for at, name := range j.h.terms.Classes {
 		of := func(in func(i int) bool) validation.Exact {
@@ -77,22 +72,22 @@ func (j Judge) Exact(r *dataset.Records) (out []ExactEvaluation) {
 			var yes []bool
 			for i, v := range all[at] {
 				if v-v == 0 && r.Y[i] >= 0 && in(i) {
-					z, yes = append(z, v), append(yes, r.Y[i] == j.h.score.classes[at])
+					z, yes = append(z, v), append(yes, r.Y[i] == j.h.Scorer.Classes[at])
 				}
 			}
-			return validation.ExactOf(z, yes, j.h.score.logOdds, cuts...)
+			return validation.ExactOf(z, yes, j.h.Scorer.LogOdds, cuts...)
 		}
 		e := ExactEvaluation{Class: name, Overall: of(func(int) bool { return true })}
-		for _, g := range j.h.groups {
+		for _, g := range j.h.Groups {
 			var levels []validation.Exact
-			for l := range g.levels {
-				if g.column != "" {
+			for l := range g.Levels {
+				if g.Column != "" {
 					levels = append(levels, of(func(i int) bool {
-						return g.of(r.X.RawRowView(i)) == l
+						return g.Of(r.X.RawRowView(i)) == l
 					}))
 				}
 			}
-			if g.column != "" {
+			if g.Column != "" {
 				e.Groupings = append(e.Groupings, levels)
 			}
 		}
@@ -107,9 +102,9 @@ func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
 	if r.Len() == 0 {
 		return nil, nil
 	}
-	for i, v := range j.h.score.all(r.X)[0] {
+	for i, v := range j.h.Scorer.All(r.X)[0] {
 		if v-v == 0 && r.Y[i] >= 0 {
-			z, yes = append(z, v), append(yes, r.Y[i] == j.h.score.classes[0])
+			z, yes = append(z, v), append(yes, r.Y[i] == j.h.Scorer.Classes[0])
 		}
 	}
 	return z, yes

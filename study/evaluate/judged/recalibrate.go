@@ -1,4 +1,4 @@
-package evaluate
+package judged
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/evaluate"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -33,7 +34,7 @@ func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
 	if err != nil {
 		return fail(err)
 	}
-	var t Terms
+	var t evaluate.Terms
 	if err := p.DecodeTerms(&t); err != nil || p.Kind != evaluation.Kind || t.Model == nil {
 		return fail(errors.New("the other release judges no model: give that of an evaluate study"))
 	}
@@ -73,13 +74,13 @@ func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
 	return out, nil
 }
 
-func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bool {
+func judges(m evaluate.Model, r study.Release, of study.Plan, c classifier.Classifier) bool {
 	if m.Release == nil || *m.Release != r.PlanHash {
 		return false
 	}
 	h := r.PlanHash
 	a, errA := study.EncodeTerms(m)
-	b, errB := study.EncodeTerms(Model{Release: &h, Map: of.Map, Weights: c.Weights,
+	b, errB := study.EncodeTerms(evaluate.Model{Release: &h, Map: of.Map, Weights: c.Weights,
 		Output: c.Output})
 	return errA == nil && errB == nil && string(a) == string(b)
 }
