@@ -37,13 +37,11 @@ func inSeconds(valid time.Duration) int64 {
 // Invite makes an invitation. Its text is a secret for the invited person.
 func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string, expires time.Time,
 	err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	reply, err := c.admin.Invite(ctx, &pb.InviteRequest{
+	reply, err := ask(ctx, c, "invite "+o.Name, c.admin.Invite, &pb.InviteRequest{
 		Name: o.Name, Role: string(o.Role), ValidSeconds: inSeconds(o.Valid), Address: o.Address,
 	})
 	if err != nil {
-		return "", time.Time{}, fmt.Errorf("invite %s: %w", o.Name, FromStatus(err))
+		return "", time.Time{}, err
 	}
 	return reply.Invitation, time.UnixMilli(reply.ExpiresUnixMillis).UTC(), nil
 }
@@ -92,11 +90,10 @@ func (m Member) Called(now time.Time) string {
 // Members lists all members and open invitations, for operators alone. It waits at most the
 // client's timeout; a million members fit in the reply.
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	reply, err := c.admin.ListMembers(ctx, &pb.ListMembersRequest{}, wholeList)
+	reply, err := ask(ctx, c, "list members", c.admin.ListMembers, &pb.ListMembersRequest{},
+		wholeList)
 	if err != nil {
-		return nil, fmt.Errorf("list members: %w", FromStatus(err))
+		return nil, err
 	}
 	all := make([]Member, len(reply.Members))
 	for i, m := range reply.Members {
@@ -108,12 +105,8 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 
 // Revoke ends a member's certificates and invitations at once.
 func (c *Client) Revoke(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	if _, err := c.admin.Revoke(ctx, &pb.RevokeRequest{Name: name}); err != nil {
-		return fmt.Errorf("revoke %s: %w", name, FromStatus(err))
-	}
-	return nil
+	_, err := ask(ctx, c, "revoke "+name, c.admin.Revoke, &pb.RevokeRequest{Name: name})
+	return err
 }
 
 // CreateStudy stores a plan, in canonical bytes, as a draft at the coordinator, which must have the
@@ -124,14 +117,15 @@ func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study,
 	if err != nil {
 		return Study{}, fmt.Errorf("create study: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	s, err := c.changed(ctx, "create", p.Name, func() (*pb.Summary, error) {
+	header := &pb.PlanHeader{Hash: hash[:], Size: uint64(len(plan)), Forecast: forecast}
+	s, err := changed(ctx, c, "create", p.Name, func(ctx context.Context, header *pb.PlanHeader,
+		_ ...grpc.CallOption) (*pb.Summary, error) {
 		stream, err := c.admin.CreateStudy(ctx)
 		if err != nil {
 			return nil, err
 		}
-		err = stream.Send(&pb.CreateStudyRequest{Part: &pb.CreateStudyRequest_Header{Header: &pb.PlanHeader{Hash: hash[:], Size: uint64(len(plan)), Forecast: forecast}}})
+		err = stream.Send(&pb.CreateStudyRequest{
+			Part: &pb.CreateStudyRequest_Header{Header: header}})
 		for chunk := range Chunks(plan, 0) {
 			if err != nil {
 				break // io.EOF: the server has answered already
@@ -142,7 +136,7 @@ func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study,
 			return nil, err
 		}
 		return stream.CloseAndRecv()
-	})
+	}, header)
 	if err == nil && s.Hash != hash {
 		return Study{}, fmt.Errorf("create study %s: %w: the coordinator stored another plan", p.Name, ErrDamaged)
 	}
@@ -151,29 +145,19 @@ func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study,
 
 // Open lets a study's parties contribute. The plan is fixed from then on.
 func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	return c.changed(ctx, "open", ref, func() (*pb.Summary, error) {
-		return c.admin.OpenStudy(ctx, &pb.StudyRequest{Study: ref})
-	})
+	return changed(ctx, c, "open", ref, c.admin.OpenStudy, &pb.StudyRequest{Study: ref})
 }
 
 // Cancel fails an unreleased study for a public reason.
 func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	return c.changed(ctx, "cancel", ref, func() (*pb.Summary, error) {
-		return c.admin.CancelStudy(ctx, &pb.CancelRequest{Study: ref, Reason: reason})
-	})
+	return changed(ctx, c, "cancel", ref, c.admin.CancelStudy,
+		&pb.CancelRequest{Study: ref, Reason: reason})
 }
 
 // Waive lets a study be released without waiting for the parties that Study.Awaited lists.
 func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	return c.changed(ctx, "waive the witnesses of", ref, func() (*pb.Summary, error) {
-		return c.admin.Waive(ctx, &pb.StudyRequest{Study: ref})
-	})
+	return changed(ctx, c, "waive the witnesses of", ref, c.admin.Waive,
+		&pb.StudyRequest{Study: ref})
 }
 
 // ClockReport is a coordinator's clock.
@@ -188,22 +172,24 @@ type ClockReport struct {
 // Clock asks for the coordinator's time. With vouch, the operator confirms that the coordinator's
 // clock is right.
 func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	reply, err := c.admin.Clock(ctx, &pb.ClockRequest{Vouch: vouch})
+	reply, err := ask(ctx, c, "ask the coordinator's clock", c.admin.Clock,
+		&pb.ClockRequest{Vouch: vouch})
 	if err != nil {
-		return ClockReport{}, fmt.Errorf("ask the coordinator's clock: %w", FromStatus(err))
+		return ClockReport{}, err
 	}
 	now := time.UnixMilli(reply.UnixMillis)
 	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.now()), Doubt: reply.Doubt}, nil
 }
 
-func (c *Client) changed(ctx context.Context, verb, ref string,
-	call func() (*pb.Summary, error)) (Study, error) {
+// changed makes a call that changes a study, and returns the study as it is then.
+func changed[Q any](ctx context.Context, c *Client, verb, ref string, call unary[Q, pb.Summary],
+	request *Q) (Study, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
 	fail := func(err error) (Study, error) {
 		return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err)
 	}
-	reply, err := call()
+	reply, err := call(ctx, request)
 	if err != nil {
 		return fail(FromStatus(err))
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"hash"
 
 	"caucus/privacy"
@@ -81,27 +80,6 @@ func AggregateShareOf(r study.Release, server int) Signed {
 		return Signed{} // its signature is empty, so checking it fails
 	}
 	return Signed{Document: document, Signature: a.Shares[server]}
-}
-
-// ReadSigned verifies a document and reads it strictly. Errors wrap ErrDamaged.
-func ReadSigned(s Signed, by Verifier, kind Document, document any) error {
-	if err := by.Verify(kind, s.Document, s.Signature); err != nil {
-		return err
-	}
-	if err := study.DecodeStrictly(s.Document, document); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, kind, err)
-	}
-	return nil
-}
-
-// SignJSON signs the exact bytes of document's JSON under the kind's context. Keep these bytes:
-// encoding anew could change them.
-func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
-	b, err := json.Marshal(document)
-	if err != nil {
-		return Signed{}, fmt.Errorf("sign %s: %w", kind, err)
-	}
-	return Signed{Document: b, Signature: by.Sign(kind, b)}, nil
 }
 
 // FieldDigest is the SHA-256 of a name and fields, each preceded by its length.

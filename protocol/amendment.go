@@ -10,11 +10,7 @@ import (
 
 // CloseStudy seals an open study at once. Below its minimum the error is study.ErrTooFew.
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	return c.changed(ctx, "close", ref, func() (*pb.Summary, error) {
-		return c.admin.CloseStudy(ctx, &pb.StudyRequest{Study: ref})
-	})
+	return changed(ctx, c, "close", ref, c.admin.CloseStudy, &pb.StudyRequest{Study: ref})
 }
 
 // AmendOptions change a study's ending. Zero fields change nothing.
@@ -36,9 +32,5 @@ func (c *Client) Amend(ctx context.Context, ref string, o AmendOptions) (Study, 
 	if o.Seal != nil {
 		request.Share, request.QuietSeconds = o.Seal.Share, uint32(max(o.Seal.QuietSeconds, 0))
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	return c.changed(ctx, "extend", ref, func() (*pb.Summary, error) {
-		return c.admin.AmendStudy(ctx, request)
-	})
+	return changed(ctx, c, "extend", ref, c.admin.AmendStudy, request)
 }

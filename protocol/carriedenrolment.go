@@ -64,11 +64,10 @@ func (c *Client) Certify(ctx context.Context, name string, request []byte) (file
 	fail := func(err error) ([]byte, Fingerprint, error) {
 		return nil, "", fmt.Errorf("certify %s: %w", name, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	reply, err := c.admin.Certify(ctx, &pb.CertifyRequest{Name: name, SigningRequest: request})
+	reply, err := ask(ctx, c, "certify "+name, c.admin.Certify,
+		&pb.CertifyRequest{Name: name, SigningRequest: request})
 	if err != nil {
-		return fail(FromStatus(err))
+		return nil, "", err
 	}
 	keys := c.Keys()
 	authority := keys.Authority()

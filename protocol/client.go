@@ -61,7 +61,21 @@ type Client struct {
 	keys   Keys
 }
 
-type enrolCall = func(context.Context, *pb.EnrolRequest, ...grpc.CallOption) (*pb.EnrolReply, error)
+// unary is a call of one message in each direction, as gRPC generates them.
+type unary[Q, A any] func(context.Context, *Q, ...grpc.CallOption) (*A, error)
+
+// ask makes a call within the client's time for one. Its error says what was to be done, and is the
+// server's (FromStatus).
+func ask[Q, A any](ctx context.Context, c *Client, what string, call unary[Q, A], request *Q,
+	options ...grpc.CallOption) (*A, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	reply, err := call(ctx, request, options...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, FromStatus(err))
+	}
+	return reply, nil
+}
 
 // Dial prepares a client. The first call connects, and later calls when needed.
 func Dial(id Identity, o DialOptions) (*Client, error) {
@@ -496,12 +510,9 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 // Decline says that this party does not take part in an open study. A repeated call changes
 // nothing.
 func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	if _, err := c.studies.Decline(ctx, &pb.DeclineRequest{PlanHash: plan[:]}); err != nil {
-		return fmt.Errorf("decline study %s: %w", plan, FromStatus(err))
-	}
-	return nil
+	_, err := ask(ctx, c, "decline study "+plan.String(), c.studies.Decline,
+		&pb.DeclineRequest{PlanHash: plan[:]})
+	return err
 }
 
 // HelperBack returns the error that Listing.HelperBack reports.

@@ -223,8 +223,8 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 }
 
 // enrol requests a certificate for e's key, under name if name is not empty.
-func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte,
-	error) {
+func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call unary[pb.EnrolRequest,
+	pb.EnrolReply]) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {
 		return nil, err

@@ -46,11 +46,7 @@ func (k *keyDigest) UnmarshalText(text []byte) (err error) {
 // Sign encodes the notice once; the signature covers exactly these bytes. Sign with the newest key,
 // because ParseNotice accepts no other.
 func (n Notice) Sign(s *Signer) (Signed, error) {
-	document, err := json.Marshal(n)
-	if err != nil {
-		return Signed{}, fmt.Errorf("sign notice: %w", err)
-	}
-	return Signed{Document: document, Signature: s.Sign(NoticeDocument, document)}, nil
+	return SignJSON(s, NoticeDocument, n)
 }
 
 // ParseNotice reads a notice that the coordinator signed with its newest key. It refuses earlier

@@ -27,12 +27,9 @@ type Receipt struct {
 // Sign returns a copy of r with Document and Signature. The contribution must be on the disk
 // before, as a party that holds a receipt sends nothing again.
 func (r Receipt) Sign(s *Signer) (Receipt, error) {
-	document, err := json.Marshal(r)
-	if err != nil {
-		return Receipt{}, fmt.Errorf("sign receipt: %w", err)
-	}
-	r.Document, r.Signature = document, s.Sign(ReceiptDocument, document)
-	return r, nil
+	signed, err := SignJSON(s, ReceiptDocument, r)
+	r.Document, r.Signature = signed.Document, signed.Signature
+	return r, err
 }
 
 // ParseReceipt reads a receipt that the coordinator signed.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -169,4 +170,29 @@ func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifie
 		}
 	}
 	return chain, nil
+}
+
+// Signed is a document's exact bytes with the signature over them: what is verified is what was
+// stored.
+type Signed = study.Signed
+
+// ReadSigned verifies a document and reads it strictly. Errors wrap ErrDamaged.
+func ReadSigned(s Signed, by Verifier, kind Document, document any) error {
+	if err := by.Verify(kind, s.Document, s.Signature); err != nil {
+		return err
+	}
+	if err := study.DecodeStrictly(s.Document, document); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, kind, err)
+	}
+	return nil
+}
+
+// SignJSON signs the exact bytes of document's JSON under the kind's context. Keep these bytes:
+// encoding anew could change them.
+func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
+	b, err := json.Marshal(document)
+	if err != nil {
+		return Signed{}, fmt.Errorf("sign %s: %w", kind, err)
+	}
+	return Signed{Document: b, Signature: by.Sign(kind, b)}, nil
 }

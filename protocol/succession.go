@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"caucus/protocol/pb"
-	"caucus/study"
 )
 
 // Succession hands over from a coordinator's signing key and authority to new ones. The old key
@@ -21,17 +20,9 @@ type Succession struct {
 	At        time.Time `json:"at"`
 }
 
-// Signed is a document's exact bytes with the signature over them: what is verified is what was
-// stored.
-type Signed = study.Signed
-
 // Sign makes the document. old must be the signer of From.
 func (s Succession) Sign(old *Signer) (Signed, error) {
-	document, err := json.Marshal(s)
-	if err != nil {
-		return Signed{}, fmt.Errorf("sign succession: %w", err)
-	}
-	return Signed{Document: document, Signature: old.Sign(SuccessionDocument, document)}, nil
+	return SignJSON(old, SuccessionDocument, s)
 }
 
 // MaxSuccessions bounds the key changes, which are years apart; an identity with all of them takes

@@ -60,24 +60,22 @@ func tokenOf(t *pb.TokenState) Token {
 
 // MakeToken makes a join token. Its text is a secret for the parties that will join.
 func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t Token, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	reply, err := c.admin.MakeToken(ctx, &pb.MakeTokenRequest{
-		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: inSeconds(o.Valid), Prefix: o.Prefix, Tags: o.Tags, Address: o.Address,
+	reply, err := ask(ctx, c, "make join token", c.admin.MakeToken, &pb.MakeTokenRequest{
+		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: inSeconds(o.Valid),
+		Prefix: o.Prefix, Tags: o.Tags, Address: o.Address,
 	})
 	if err != nil {
-		return "", Token{}, fmt.Errorf("make join token: %w", FromStatus(err))
+		return "", Token{}, err
 	}
 	return reply.Token, tokenOf(reply.State), nil
 }
 
 // Tokens lists all join tokens, newest first.
 func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	reply, err := c.admin.ListTokens(ctx, &pb.ListTokensRequest{}, wholeList)
+	reply, err := ask(ctx, c, "list join tokens", c.admin.ListTokens, &pb.ListTokensRequest{},
+		wholeList)
 	if err != nil {
-		return nil, fmt.Errorf("list join tokens: %w", FromStatus(err))
+		return nil, err
 	}
 	var all []Token
 	for _, t := range reply.Tokens {
@@ -88,23 +86,18 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 
 // RevokeToken ends a join token. With members it revokes and returns the parties that joined by it.
 func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	reply, err := c.admin.RevokeToken(ctx, &pb.RevokeTokenRequest{Id: id, Members: members})
+	reply, err := ask(ctx, c, "revoke join token "+id, c.admin.RevokeToken,
+		&pb.RevokeTokenRequest{Id: id, Members: members})
 	if err != nil {
-		return nil, fmt.Errorf("revoke join token %s: %w", id, FromStatus(err))
+		return nil, err
 	}
 	return reply.Revoked, nil
 }
 
 // Tag replaces a party's tags.
 func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	if _, err := c.admin.Label(ctx, &pb.LabelRequest{Name: name, Tags: tags}); err != nil {
-		return fmt.Errorf("tag %s: %w", name, FromStatus(err))
-	}
-	return nil
+	_, err := ask(ctx, c, "tag "+name, c.admin.Label, &pb.LabelRequest{Name: name, Tags: tags})
+	return err
 }
 
 // joinPatience bounds Join's retries. The coordinator takes 20 calls a second for each token.
