@@ -15,9 +15,9 @@ import (
 	"caucus/study"
 )
 
-// TestBackup: a backup is made while the coordinator runs and a study is open. It
-// is checked, restored to another folder and carried on from; what was released
-// since is not released again.
+// TestBackup: a backup is made while the coordinator runs and a study is open. The backup passes
+// its check and is restored to another folder, where the coordinator goes on. A study that was
+// released after the backup is not released again.
 func TestBackup(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -67,8 +67,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestBackupOfEveryMoment: whatever the coordinator does meanwhile, a backup is of
-// one moment: its ledger knows all that its store knows.
+// TestBackupOfEveryMoment: while the coordinator works, each backup shows a single moment: its
+// ledger has every charge that its store knows of.
 func TestBackupOfEveryMoment(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestBackupOfEveryMoment(t *testing.T) {
 	w = newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) {
 			if !strings.HasPrefix(effect, "after ") || effect == "after receipt sent" {
-				return // within a transaction nothing else can be read
+				return // a reader would wait for the transaction
 			}
 			at <- struct{}{}
 			defer func() { <-at }()

@@ -39,20 +39,20 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// replicaFolder is the environment variable that makes the test binary a replica, replicaSize the
-// one with its chaosSize.
+// replicaFolder is the environment variable that makes the test binary run as a replica in this
+// folder. replicaSize holds the replica's chaosSize, as JSON.
 const replicaFolder, replicaSize = "CAUCUS_REPLICA_FOLDER", "CAUCUS_REPLICA_SIZE"
 
 func init() { asReplica = runReplica }
 
-// chaosSize says how many parties take part and how often each asks, how long things break and how
-// many at least, and the longest pause.
+// chaosSize sets the number of parties and the time between a party's calls (Polls), how long
+// faults are made (Lasts) and their least number, and the longest pause of a process.
 type chaosSize struct {
 	Parties, Faults     int
 	Lasts, Pause, Polls time.Duration
 }
 
-// stopHere pauses this process for a while, at an effect that may be within a transaction.
+// stopHere pauses this process for a random time. The process may be within a transaction.
 func stopHere(most time.Duration) {
 	wake := exec.Command("sh", "-c",
 		fmt.Sprintf("sleep %.2f; kill -CONT %d", rand.N(most).Seconds(), os.Getpid()))
@@ -62,13 +62,13 @@ func stopHere(most time.Duration) {
 	}
 }
 
-// stopsAt is the file with the effect at which a replica stops once, stoppedAt what becomes of that
-// file then.
+// stopsAt is the file that names the effect at which a replica stops once. The replica then renames
+// the file to stoppedAt.
 func stopsAt(dir string) string   { return filepath.Join(dir, "stops") }
 func stoppedAt(dir string) string { return filepath.Join(dir, "stopped") }
 
-// witnessed makes PostgreSQL write down each row that is committed by another process than the one
-// that leads at that moment. The name of a process is that of its sessions.
+// witnessed makes PostgreSQL record each row that a process commits while another process leads. A
+// process's sessions carry its name.
 const witnessed = `
 CREATE SCHEMA witness;
 CREATE TABLE witness.leader AS SELECT '' AS name;
@@ -89,8 +89,8 @@ DO $$ DECLARE t RECORD; BEGIN
 	END LOOP;
 END $$`
 
-// runReplica is a replica that leads when it can. It writes down each whole sum that it is about to
-// release.
+// runReplica runs a replica that leads whenever it can. It writes each whole sum to a file before
+// it releases the sum.
 func runReplica() {
 	var size chaosSize
 	must(0, json.Unmarshal([]byte(os.Getenv(replicaSize)), &size))
@@ -142,14 +142,14 @@ func runReplica() {
 	}
 }
 
-// line carries connections on until it is cut: then nothing passes, as on a network that lost its
-// way.
+// line passes connections on until it is cut. Then nothing passes, as on a network that loses all
+// packets.
 type line struct {
 	listener net.Listener
 	to       func() (net.Conn, error)
 
 	mu     sync.Mutex
-	healed chan struct{} // closed: it is whole
+	healed chan struct{} // closed while the line passes data
 	open   map[net.Conn]bool
 	under  sync.WaitGroup
 }
@@ -215,11 +215,11 @@ func (l *line) cut() {
 	select {
 	case <-l.healed:
 		l.healed = make(chan struct{})
-	default: // it is cut already
+	default: // the line is cut already
 	}
 }
 
-// heal lets pass what waited, or breaks all connections.
+// heal lets waiting data pass, or breaks all connections.
 func (l *line) heal(breaks bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +241,7 @@ func (l *line) end() {
 	l.under.Wait()
 }
 
-// replica is one that is started again whenever it ends.
+// replica is a process that is started again whenever it ends.
 type replica struct {
 	dir   string
 	size  chaosSize
@@ -293,7 +293,7 @@ func (r *replica) end() {
 	r.signal(syscall.SIGKILL)
 }
 
-// goes ends a replica for good.
+// goes ends a replica and does not start it again.
 func (r *replica) goes() {
 	r.end()
 	for _, l := range r.lines {
@@ -301,28 +301,28 @@ func (r *replica) goes() {
 	}
 }
 
-// tooLate are effects after which the ledger, the store or the shares are written to.
+// tooLate are the effects after which a replica writes to the ledger, the store or the shares.
 var tooLate = []string{"before ledger", "after ledger", "after verdict stored"}
 
-// chaos is what breaks, and who must not mind.
+// chaos holds the parts that are broken, and the parties that must notice nothing.
 type chaos struct {
 	*testing.T
 	chaosSize
 	top        string          // the folder of all replicas
 	dir        string          // the folder that they are copies of
-	alone      string          // its configuration, which names no replica
-	under      *sync.WaitGroup // of all that runs
+	alone      string          // the configuration in dir, which names no replica
+	under      *sync.WaitGroup // for all processes and goroutines
 	pair       *testserver.Pair
 	helper     *keptHelper
 	replicas   []*replica
-	all        []*replica // that were ever started
+	all        []*replica // all that were ever started, also the ended ones
 	identities map[string]protocol.Identity
-	addresses  string // of the first three
+	addresses  string // addresses of the first three replicas
 	roster     []study.PartyID
 	pool       []byte
 
 	mu       sync.Mutex
-	sent     map[study.Hash]map[study.PartyID][]byte // as a party keeps what it sends
+	sent     map[study.Hash]map[study.PartyID][]byte // each party keeps its body
 	again    int                                     // contributions that were sent again
 	releases map[study.Hash]protocol.SignedRelease
 	away     int // replicas that are paused or cut off
@@ -336,12 +336,12 @@ func (c *chaos) dial(name string) *protocol.Client {
 	c.mu.Lock()
 	id := c.identities[name]
 	c.mu.Unlock()
-	// so that a thousand that dial at once get their turn
+	// a thousand parties that dial at once take turns
 	patience := 2*time.Second + time.Duration(c.Parties)*10*time.Millisecond
 	return must(protocol.Dial(id, protocol.DialOptions{Timeout: patience}))
 }
 
-// follows dials anew if the coordinator says where else replicas are, as agents do.
+// follows dials the addresses that the coordinator sent, if they are new, as agents do.
 func (c *chaos) follows(client *protocol.Client, name string, l protocol.Listing) *protocol.Client {
 	c.mu.Lock()
 	next, news := c.identities[name].Follow(client.Keys(), l.Addresses)
@@ -354,7 +354,8 @@ func (c *chaos) follows(client *protocol.Client, name string, l protocol.Listing
 	return c.dial(name)
 }
 
-// join starts one more replica. It is told of one that may be there, and all learn of it.
+// join starts one more replica. The replica gets the address of one other, and all learn of the new
+// one.
 func (c *chaos) join() *replica {
 	r := &replica{dir: filepath.Join(c.top, fmt.Sprint(len(c.all)), "coordinator"),
 		size: c.chaosSize}
@@ -387,7 +388,7 @@ func (c *chaos) join() *replica {
 	return r
 }
 
-// without takes a replica away for a while, unless it is the last one.
+// without takes a replica away for a while, unless no other one is left.
 func (c *chaos) without(take, give func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -405,9 +406,9 @@ func (c *chaos) without(take, give func()) bool {
 	return true
 }
 
-// outlived stops a leader at an effect, ends the session of its lock as PostgreSQL does after a
-// while, and wakes the leader as soon as another one leads. What it does next is too late: it must
-// end.
+// outlived stops a leader at an effect and ends the session of its lock, as PostgreSQL does after a
+// while. Once another replica leads, the first one wakes. Its next write comes too late, so the
+// process must end.
 func (c *chaos) outlived(effect string) bool {
 	var old *replica
 	done := func(within time.Duration, fn func() bool) (done bool) {
@@ -455,7 +456,7 @@ func (c *chaos) outlived(effect string) bool {
 	return true
 }
 
-// breaks breaks something again and again, mostly once a leader answers, and counts what.
+// breaks makes random faults, mostly when a leader answers, and counts them by kind.
 func (c *chaos) breaks() map[string]int {
 	broke := map[string]int{}
 	for until := time.Now().Add(15 * time.Minute); broke["leader outlived"] < len(tooLate); {
@@ -468,7 +469,7 @@ func (c *chaos) breaks() map[string]int {
 	}
 	begun, n := time.Now(), 0
 	for ; time.Since(begun) < c.Lasts || n < c.Faults; n++ {
-		if n == c.Faults/2 { // a fourth one joins, and one is replaced
+		if n == c.Faults/2 { // a fourth replica joins, and one is replaced
 			c.join()
 			broke["a fourth joined"]++
 			c.mu.Lock()
@@ -537,11 +538,11 @@ func (c *chaos) breaks() map[string]int {
 			}
 		}
 	}
-	time.Sleep(c.Pause) // who was away is back
+	time.Sleep(c.Pause) // absent replicas are back by then
 	return broke
 }
 
-// body is what a party sends to a study: the same bytes each time.
+// body is a party's contribution to a study: the same bytes each time.
 func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte, error) {
 	c.mu.Lock()
 	had := c.sent[s.Hash][c.roster[i]]
@@ -570,7 +571,7 @@ func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte
 	return body, nil
 }
 
-// takesPart is a party that sends its contribution to every study that lacks it, and reads every
+// takesPart is a party that contributes to every study in which it has not yet, and reads every
 // release.
 func (c *chaos) takesPart(i int, over chan struct{}) {
 	name := string(c.roster[i])
@@ -619,13 +620,14 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 	}
 }
 
-// TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, a helper, and
-// parties that send what they sent again when they are asked. Replicas, both servers of PostgreSQL
-// and the helper are killed, replicas are paused, within transactions too, and cut off, PostgreSQL
-// is frozen, at random; leaders are stopped until another one leads; a fourth replica joins, and
-// one is replaced. Nobody acts: only who leads writes; every study has one release, of all its
-// parties; each ledger is charged once for each; each sum is that of the ballots. A long run does
-// it again with a thousand parties, each with a certificate and connection of its own.
+// TestChaos: three replicas run as processes, with a PostgreSQL that has a synchronous standby, a
+// helper, and parties that repeat their contributions when asked. At random, replicas, both
+// PostgreSQL servers and the helper are killed; replicas are paused, also within transactions, or
+// cut off; and PostgreSQL is frozen. Leaders are stopped until another replica leads. A fourth
+// replica joins, and one is replaced. No operator acts. Only the leader writes. Every study has one
+// release, of all its parties; each ledger is charged once for each study; each sum is the sum of
+// the ballots. The long test repeats all of this with a thousand parties, each with a certificate
+// and a connection of its own.
 //
 //	CAUCUS_TEST=long go test ./coordinator -run TestChaos/1000 -v -timeout 60m
 func TestChaos(t *testing.T) {
@@ -692,8 +694,8 @@ func unharmed(t *testing.T, size chaosSize) {
 		under.Go(func() { c.takesPart(i, over) })
 	}
 
-	// Nobody leads while nobody answers. A thousand parties that dial at once are before the
-	// operator at the handshake: it waits longer for its turn then, as an agent would (4 s).
+	// If no replica answers, none leads. When a thousand parties dial at once, their handshakes
+	// come before the operator's, so the operator waits longer, as an agent would (4 s).
 	turn := max(500*time.Millisecond, time.Duration(c.Parties)*4*time.Millisecond)
 	under.Go(func() {
 		client := c.dial("operator")
@@ -735,7 +737,7 @@ func unharmed(t *testing.T, size chaosSize) {
 				t.Fatalf("%s: %v", what, err)
 			}
 			operator.Close()
-			operator = c.dial("operator") // who may know other replicas by now
+			operator = c.dial("operator") // the operator may know other replicas by now
 		}
 	}
 	var broke map[string]int
@@ -791,7 +793,7 @@ func unharmed(t *testing.T, size chaosSize) {
 			break
 		}
 	}
-	time.Sleep(3 * c.Polls) // the other parties read the last release too
+	time.Sleep(3 * c.Polls) // time for the other parties to read the last release
 	end()
 
 	var strays string

@@ -13,9 +13,8 @@ import (
 	"caucus/study"
 )
 
-// TestClockJumps: a clock that is set 26 hours ahead fails no open study, nor does
-// one that is set back; parties go on contributing, and once it agrees again the
-// deadline is over when it is over.
+// TestClockJumps: no open study fails because the coordinator's clock jumps 26 hours ahead, or
+// back. Parties go on contributing. Once the clock is right again, the deadline holds as before.
 func TestClockJumps(t *testing.T) {
 	ctx := context.Background()
 	for _, jump := range []time.Duration{26 * time.Hour, -26 * time.Hour} {
@@ -49,7 +48,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestClockVouched: an operator says that the clock is right.
+// TestClockVouched: the coordinator trusts its clock again after an operator says that the clock is
+// right.
 func TestClockVouched(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -68,13 +68,13 @@ func TestClockVouched(t *testing.T) {
 	}
 }
 
-// TestClockAfterAStop: the last stored time says after a restart whether the clock
-// went back, or is further ahead than a stop takes.
+// TestClockAfterAStop: after a restart, the coordinator compares its clock with the last time that
+// it stored. It notices a clock that went back, or that is further ahead than a stop could explain.
 func TestClockAfterAStop(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		what  string
-		jump  time.Duration // while it was stopped
+		jump  time.Duration // while the coordinator was stopped
 		doubt bool
 	}{
 		{"a short stop", 50 * time.Minute, false},
@@ -99,7 +99,7 @@ func TestClockAfterAStop(t *testing.T) {
 		if !c.doubt {
 			continue
 		}
-		w.start() // a clock that is not believed is not stored either
+		w.start() // the coordinator stores no time that it does not trust
 		if report := must(w.operator.Clock(ctx, false)); report.Doubt == "" {
 			t.Errorf("%s: it is believed after another start", c.what)
 		}
@@ -111,7 +111,7 @@ func TestClockAfterAStop(t *testing.T) {
 		}
 		w.stop()
 	}
-	// Without a study that a deadline could seal there is nothing to protect.
+	// Without an open study, no deadline could seal anything, so a clock needs no trust.
 	w := newWorld(t, nil)
 	w.stop()
 	w.clock.jump(300 * time.Hour)

@@ -26,7 +26,7 @@ import (
 	"caucus/study"
 )
 
-// soon waits for something, generously: a busy machine is slow.
+// soon waits for a condition, with a generous limit for busy machines.
 func soon(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
@@ -36,14 +36,14 @@ func soon(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// free is a free address on this machine.
+// free returns a free address on this machine.
 func free() string { return "127.0.0.1:" + must(testlevel.FreePort()) }
 
-// knowsOthers is a world's change: a replica over PostgreSQL that others can join.
+// knowsOthers changes a world's coordinator into a replica over PostgreSQL that others can join.
 func knowsOthers(c *folder.Config) { c.Replicas.Listen = free() }
 
-// sibling is the configuration of another replica of a world's coordinator, which joins it. It has
-// its own folder, head file and addresses.
+// sibling is the configuration of another replica of a world's coordinator, which joins the first.
+// It has its own folder, head file and addresses.
 func sibling(t *testing.T, w *world) folder.Config {
 	c := w.config
 	c.Stores = nil
@@ -56,7 +56,8 @@ func sibling(t *testing.T, w *world) folder.Config {
 	return c
 }
 
-// standBy lets a replica wait for the lead. stop ends that; led has its databases if it leads.
+// standBy makes a replica wait for the lead. stop ends the wait. If the replica leads, led receives
+// its databases.
 func standBy(t *testing.T, c folder.Config) (led <-chan *folder.Stores, stop func()) {
 	ctx, end := context.WithCancel(context.Background())
 	got, done := make(chan *folder.Stores, 1), make(chan bool)
@@ -74,7 +75,7 @@ func standBy(t *testing.T, c folder.Config) (led <-chan *folder.Stores, stop fun
 	t.Cleanup(func() {
 		stop()
 		select {
-		case stores := <-got: // the test did not take them
+		case stores := <-got: // the test has not received them
 			stores.Close()
 		default:
 		}
@@ -82,7 +83,7 @@ func standBy(t *testing.T, c folder.Config) (led <-chan *folder.Stores, stop fun
 	return got, stop
 }
 
-// dialsBoth lets p0, p1 and the operator dial the leader and another replica.
+// dialsBoth connects p0, p1 and the operator to both the leader and another replica.
 func dialsBoth(w *world, other folder.Config) {
 	both := w.server.Addr() + "," + other.Listen
 	for _, name := range []string{"p0", "p1"} {
@@ -100,7 +101,7 @@ func dialsBoth(w *world, other folder.Config) {
 	w.call()
 }
 
-// heardBy asks the replica at an address for the members that it knows.
+// heardBy asks the replica at an address which members it knows.
 func heardBy(w *world, at string) []cluster.Member {
 	_, client, err := cluster.TLS(must(folder.LoadKeyring(w.config)).Authority, "asks", w.clock.Now)
 	must(0, err)
@@ -117,9 +118,9 @@ func get(t *testing.T, url string) string {
 	return string(must(io.ReadAll(answer.Body)))
 }
 
-// TestCluster: replicas that know each other. One that stands by names the leader, has its keys and
-// keeps the head of its ledger at once; agents learn the addresses of each replica that comes, by
-// lists whose numbers grow; and when the leader ends, another one leads with all that.
+// TestCluster: replicas know each other. A standby names the leader, has its keys, and keeps the
+// head of its ledger at once. Agents learn the address of each new replica, by lists with growing
+// numbers. When the leader ends, another replica leads with the same keys, ledger and addresses.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -175,7 +176,7 @@ func TestCluster(t *testing.T) {
 		return kept == w.server.scheduler.releaser.head.Now() && kept.Sequence == 1
 	})
 
-	// The next study is under way when the leader ends.
+	// The leader ends in the middle of the next study.
 	pool := poolOf(2)
 	plan := planOf(names(2), pool, w.clock.Now().Add(time.Hour))
 	plan.Name = "second"
@@ -200,16 +201,16 @@ func TestCluster(t *testing.T) {
 	w.wait("second", study.Released)
 }
 
-// TestTwoDatabases: a copy of a coordinator's database, promoted apart, has a leader of its own. As
-// soon as both leaders hear of each other, neither releases anything; when one is gone, the other
-// goes on.
+// TestTwoDatabases: a copy of a coordinator's database is promoted separately and has a leader of
+// its own. As soon as the two leaders hear of each other, neither releases anything. When one is
+// gone, the other goes on.
 func TestTwoDatabases(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := newWorldIn(t, testserver.Database, knowsOthers)
 	s := w.small(2)
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
-	// Another one of PostgreSQL's databases, with another leader under the same authority.
+	// A second PostgreSQL database, with another leader under the same authority.
 	_, client, err := cluster.TLS(w.server.authority, "copy", w.clock.Now)
 	must(0, err)
 	server, _, err := cluster.TLS(w.server.authority, "copy", w.clock.Now)
@@ -248,8 +249,8 @@ func TestTwoDatabases(t *testing.T) {
 }
 
 // TestPromotedApart: PostgreSQL's standby is promoted while the primary still runs, and each has a
-// leader. Both hold all ballots of a study. As soon as they hear of each other, neither publishes
-// anything, and none of both charges. When one is gone, the other publishes, once.
+// leader. Both hold all ballots of a study. As soon as the leaders hear of each other, neither
+// charges or publishes anything. When one is gone, the other publishes, once.
 func TestPromotedApart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -257,7 +258,7 @@ func TestPromotedApart(t *testing.T) {
 	w := newWorldIn(t, func(testing.TB) string { return pair.Address() }, knowsOthers)
 	s := w.small(2)
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
-	var ids []protocol.Identity // which both know
+	var ids []protocol.Identity // for callers that know both leaders
 	for _, p := range names(2) {
 		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(p)})
 		must(0, err)
@@ -326,9 +327,9 @@ func TestPromotedApart(t *testing.T) {
 	}
 }
 
-// TestNewerWaits: a replica whose program would migrate the store waits while an older one lives,
-// even if it holds the lease, and leads when that one is gone. It leads beside an older one if the
-// store is migrated already, because then nobody else can.
+// TestNewerWaits: a replica whose program would migrate the store waits while an older replica is
+// alive, even if it holds the lease. When the older one is gone, the newer one leads. If the store
+// is migrated already, the newer one leads beside an older one, because the older one cannot.
 func TestNewerWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorldIn(t, testserver.Database, knowsOthers)
@@ -381,8 +382,8 @@ func TestNewerWaits(t *testing.T) {
 	}
 }
 
-// TestUnseen: a replica that PostgreSQL does not tell which database it is does not lead: an older
-// one over the same database could be there. It leads once it knows.
+// TestUnseen: a replica that cannot find out from PostgreSQL which database it uses does not lead,
+// because an older replica could be over the same database. Once it knows the database, it leads.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	w := newWorldIn(t, testserver.Database, knowsOthers)
@@ -409,8 +410,8 @@ func TestUnseen(t *testing.T) {
 	w.stop = func() {}
 }
 
-// TestHolders: a replica that leads without the keys of ballots asks any other one that holds them,
-// and asks no party for a ballot again.
+// TestHolders: a leader without the keys of ballots asks another replica that holds them, and asks
+// no party to send a ballot again.
 func TestHolders(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -424,8 +425,8 @@ func TestHolders(t *testing.T) {
 			return m.Address == holder.Listen && m.Keys == 1
 		})
 	})
-	// The leader ends and starts again without its memory. It may find the holder in the lead: then
-	// that one has the keys of its own.
+	// The leader ends and starts again without its memory. If the replica with the keys leads by
+	// then, no key has to be asked for.
 	w.stop()
 	late := sibling(t, w)
 	late.Replicas.Join = []string{holder.Replicas.Listen}
@@ -443,7 +444,8 @@ func TestHolders(t *testing.T) {
 	if len(lacks) == 0 {
 		t.Fatal("it lacks nothing, so the test proves nothing")
 	}
-	// What it has is not the study's: another leader made a new key while this one was cut off.
+	// This replica's key is not the study's: another leader made a new key while this one was cut
+	// off.
 	f.keys.Take(lacks, map[study.Hash][]byte{lacks[0]: make([]byte, 32)})
 	if len(must(stores.Store.Unreadable(ctx))) != len(lacks) {
 		t.Fatal("it reads a ballot under another key")
@@ -455,8 +457,8 @@ func TestHolders(t *testing.T) {
 	w.stop = func() {}
 }
 
-// TestSilence: the time after which a silent leader is ended doubles with each takeover of the last
-// minute, up to PostgreSQL's own.
+// TestSilence: the time after which a silent leader is ended doubles with each takeover in the last
+// minute, up to PostgreSQL's own time.
 func TestSilence(t *testing.T) {
 	var seen takeovers
 	for i, step := range []struct {
@@ -464,7 +466,7 @@ func TestSilence(t *testing.T) {
 		at    time.Duration
 		want  time.Duration
 	}{
-		{0, 0, 2 * time.Second}, {7, 0, 2 * time.Second}, // the first that it hears of
+		{0, 0, 2 * time.Second}, {7, 0, 2 * time.Second}, // the first takeover that it hears of
 		{7, 9 * time.Second, 2 * time.Second}, {8, 10 * time.Second, 4 * time.Second}, {8, 69 * time.Second, 4 * time.Second},
 		{8, 70 * time.Second, 2 * time.Second}, {9, 80 * time.Second, 4 * time.Second}, {10, 85 * time.Second, 5 * time.Second},
 		{11, 86 * time.Second, 5 * time.Second}, {11, 142 * time.Second, 5 * time.Second}, {11, 145 * time.Second, 4 * time.Second}, {11, 150 * time.Second, 2 * time.Second},
@@ -475,8 +477,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestAddressNumbers: numbers of lists grow within an epoch and with epochs, and a list that did
-// not change keeps its number. An identity takes no list of before.
+// TestAddressNumbers: the numbers of address lists grow within an epoch and from epoch to epoch. A
+// list that did not change keeps its number. An identity accepts no older list.
 func TestAddressNumbers(t *testing.T) {
 	signer := must(protocol.NewSigner())
 	b := &addressBook{signer: signer, fixed: "a:1", first: 3000}

@@ -15,7 +15,7 @@ import (
 	"caucus/study"
 )
 
-// backupHelper copies a stopped helper's folder, and gives what puts it back.
+// backupHelper copies a stopped helper's folder, and returns a function that restores the copy.
 func (sw *sharedWorld) backupHelper() (putBack func()) {
 	sw.t.Helper()
 	copied := filepath.Join(sw.t.TempDir(), "backup")
@@ -34,16 +34,17 @@ func (sw *sharedWorld) backupHelper() (putBack func()) {
 	}
 }
 
-// asked moves the clock until the helper was asked again about open studies.
+// asked moves the clock until the coordinator has asked the helper about open studies again.
 func (sw *sharedWorld) asked() {
 	sw.clock.add(confirmEvery)
 	time.Sleep(20 * time.Millisecond)
 }
 
-// TestHelperForgets: an open study whose helper was put back and reconciled fails at once, in
-// words, so that nobody else spends on it, whether the backup is of before the plan was there or
-// of after it was agreed to; it is not taken up again. Until the reconciliation, and with a
-// helper that does not answer, it stays open and goes on.
+// TestHelperForgets: a helper was restored from a backup and reconciled. An open study with this
+// helper fails at once, and the error says why, so that nobody else is charged for it. This holds
+// whether the backup was made before the helper had the plan or after it agreed. The study is not
+// taken up again. Before the reconciliation, or while the helper does not answer, the study stays
+// open and goes on.
 func TestHelperForgets(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -62,7 +63,8 @@ func TestHelperForgets(t *testing.T) {
 			if agreed {
 				putBack = w.backupHelper()
 				must(0, w.startHelper())
-				// Something after the backup, so that the head file knows more.
+				// Change something after the backup, so that the head file knows more than the
+				// backup.
 				other := w.plan
 				other.Name = "other"
 				must(w.operator.CreateStudy(ctx, must(other.Canonical()), nil))
@@ -71,12 +73,12 @@ func TestHelperForgets(t *testing.T) {
 			}
 			must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
 
-			for w.state().Reason == "" { // it does not answer
+			for w.state().Reason == "" { // the helper does not answer
 				w.asked()
 			}
 			putBack()
 			must(0, w.startHelper())
-			for !strings.Contains(w.state().Reason, "put back") { // it says nothing
+			for !strings.Contains(w.state().Reason, "put back") { // no reason is given yet
 				w.asked()
 			}
 			if s := w.state(); s.State != study.Open {
@@ -89,7 +91,7 @@ func TestHelperForgets(t *testing.T) {
 				w.asked()
 			}
 			want := helperForgot
-			if agreed { // it knows that reconciling ended it
+			if agreed { // the helper knows that reconciling ended the study
 				want = helperEnded
 			}
 			if s := w.state(); s.State != study.Failed || !strings.HasPrefix(s.Reason, want) {
@@ -107,7 +109,7 @@ func TestHelperForgets(t *testing.T) {
 			if !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), want) {
 				t.Errorf("taken up again: %v", err)
 			}
-			// The next one, under the new keys, goes through.
+			// The next study, under the new keys, is released.
 			w.plan.Name = "next"
 			w.plan.Deadline = w.clock.Now().Add(500 * time.Hour)
 			w.task = must(newStudyChecker(w.plan, w.pool)).task
@@ -120,10 +122,11 @@ func TestHelperForgets(t *testing.T) {
 	}
 }
 
-// TestHelperSnapshot: a helper whose whole machine was put back to before a release, with nothing
-// on it that knows, is shown that release's share before the next study opens, and says no more.
-// Its operator reconciles, is told the charge by that share, and the next study goes through; an
-// operator of the coordinator's reads in the meantime what the study waits for.
+// TestHelperSnapshot: a helper's whole machine was restored to a state before a release, and
+// nothing on the machine knows. Before the next study opens, the coordinator shows the helper that
+// release's share, and the helper stops answering. Its operator reconciles with the charge that the
+// share states, and the next study is released. Meanwhile the coordinator's operator can read what
+// the study waits for.
 func TestHelperSnapshot(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
@@ -151,7 +154,7 @@ func TestHelperSnapshot(t *testing.T) {
 			!strings.Contains(err.Error(), "put back") {
 			t.Fatalf("opened with a helper that was put back: %v", err)
 		}
-		w.stopHelper() // and once more after a restart
+		w.stopHelper() // the same after a restart
 		must(0, w.startHelper())
 	}
 	w.stopHelper()
@@ -172,7 +175,7 @@ func TestHelperSnapshot(t *testing.T) {
 	}
 }
 
-// TestHelperLostPlans: a helper that lost no more than a plan's file is brought it again.
+// TestHelperLostPlans: a helper that lost only a plan's file gets the plan again.
 func TestHelperLostPlans(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
@@ -187,9 +190,10 @@ func TestHelperLostPlans(t *testing.T) {
 	w.wait("trial", study.Released)
 }
 
-// TestOpenedAgain: a coordinator that was put back to before a study was opened, and opens it
-// again with a helper that says it knows nothing of it, takes no upload of before, which agents
-// send again: checked under a second verify key it would tell the helper what it says.
+// TestOpenedAgain: a coordinator was restored to a state before a study was opened, and opens the
+// study again, with a helper that claims to know nothing of it. The coordinator accepts no earlier
+// upload, which agents send again: if it were checked under a second verify key, a helper that lies
+// would learn what the upload says.
 func TestOpenedAgain(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
@@ -197,7 +201,7 @@ func TestOpenedAgain(t *testing.T) {
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
 	w.stopHelper()
 	forget := w.backupHelper()
-	head := must(os.ReadFile(w.helper.Dir + ".head")) // which a helper that lies puts back too
+	head := must(os.ReadFile(w.helper.Dir + ".head")) // a lying helper restores the head file too
 	must(0, w.startHelper())
 	w.stop()
 	putBack := w.backup()
@@ -239,7 +243,7 @@ func TestOpenedAgain(t *testing.T) {
 	w.wait("trial", study.Released)
 }
 
-// state is how the study stands.
+// state is the study's state at the coordinator.
 func (sw *sharedWorld) state() protocol.Study {
 	return must(sw.operator.Study(context.Background(), "trial"))
 }

@@ -19,7 +19,7 @@ import (
 	"caucus/study"
 )
 
-// site is a party whose network reaches nobody, and what it keeps.
+// site is a party without a network, and the files that it keeps.
 type site struct {
 	id  protocol.Identity
 	dir string
@@ -45,7 +45,7 @@ func (w *world) certify(name string) *site {
 	return &site{must(e.AcceptFile(file, string(coordinator))), w.t.TempDir(), w.clock.Now}
 }
 
-// open reads a pack at a site, which writes to out.
+// open reads a pack at a site. The text goes to out.
 func (s *site) open(pack []byte) (*protocol.Courier, error) {
 	in := func(name string) func(study.Hash) string {
 		return func(study.Hash) string { return filepath.Join(s.dir, name) }
@@ -55,7 +55,7 @@ func (s *site) open(pack []byte) (*protocol.Courier, error) {
 	})
 }
 
-// answer is what a site writes to a pack.
+// answer is the file with which a site answers a pack.
 func (s *site) answer(t *testing.T, pack, body []byte) []byte {
 	t.Helper()
 	c := must(s.open(pack))
@@ -72,8 +72,8 @@ func (w *world) pack(parties ...study.PartyID) []byte {
 	return must(file, err)
 }
 
-// TestCarried: what a party answers by file is taken, refused and receipted as what it
-// sends, whoever carries it and how often, and the release is carried back.
+// TestCarried: a party's answer by file is accepted, refused and receipted like an answer over the
+// network, whoever carries the file and however often. The release is carried back.
 func TestCarried(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -148,14 +148,14 @@ func TestCarried(t *testing.T) {
 		study.ErrOtherBytes) {
 		t.Errorf("other bytes: %v", err)
 	}
-	// Whoever was revoked answers no more, however old the file is.
+	// The coordinator accepts no answer of a revoked party, however old the file is.
 	held := three.answer(t, pack, ballotFor(3, 6))
 	must(0, w.operator.Revoke(ctx, "p3"))
 	if _, err := w.operator.Accept(ctx, held); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("an answer of who was revoked: %v", err)
 	}
 	three = w.certify("p3")
-	// It says that it takes no part, then does.
+	// The site declines, and then contributes.
 	c = must(three.open(w.pack()))
 	if err := c.Decline(ctx, opened.Hash); !errors.Is(err, protocol.ErrCarried) {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestCarried(t *testing.T) {
 	}))
 }
 
-// packWithoutReceipt is a pack as it would be if a site's receipt was cut out of it.
+// packWithoutReceipt is a pack from which a site's receipt was removed.
 func (w *world) packWithoutReceipt(s *site) []byte {
 	w.t.Helper()
 	file := w.pack()
@@ -219,8 +219,8 @@ func flipped(b []byte) []byte {
 	return b
 }
 
-// TestCarriedPackChanged: a pack with any of its bytes changed is taken as nothing else:
-// it is refused, or it says the same about the study.
+// TestCarriedPackChanged: if any byte of a pack is changed, the pack is refused, or it says the
+// same about the study.
 func TestCarriedPackChanged(t *testing.T) {
 	w := newWorld(t, nil)
 	roster, pool := names(2), poolOf(4)
@@ -238,8 +238,8 @@ func TestCarriedPackChanged(t *testing.T) {
 	}
 }
 
-// TestCarriedRotation: answers sealed before a coordinator changed its keys are refused
-// with what to do, and the same contribution is sealed anew for the new ones.
+// TestCarriedRotation: an answer that was sealed before the coordinator changed its keys is
+// refused, and the error says what to do. The same contribution is then sealed for the new keys.
 func TestCarriedRotation(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -252,7 +252,7 @@ func TestCarriedRotation(t *testing.T) {
 	w.stop()
 	must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	w.start()
-	must(w.operator.Studies(ctx)) // the operator follows
+	must(w.operator.Studies(ctx)) // the operator learns the new keys
 	after := w.pack()
 	if _, err := w.operator.Accept(ctx, file); !errors.Is(err, protocol.ErrExpired) ||
 		!strings.Contains(err.Error(), "have p0 write the answer again") {
@@ -262,8 +262,8 @@ func TestCarriedRotation(t *testing.T) {
 	must(must(one.open(accepted.File)).Contribute(ctx, opened.Hash, ballotFor(0, 4)))
 }
 
-// TestCarriedClock: what a pack says of time is a least one. A site whose clock is behind
-// is told by how much; one whose clock is ahead, after a long way, is not.
+// TestCarriedClock: a pack's time is a lower bound, because the pack may travel for long. A site
+// whose clock is behind is told by how much. A site whose clock is ahead is told nothing.
 func TestCarriedClock(t *testing.T) {
 	w := newWorld(t, nil)
 	roster, pool := names(2), poolOf(4)
@@ -280,8 +280,8 @@ func TestCarriedClock(t *testing.T) {
 	}
 }
 
-// TestCarriedKilled: a coordinator that is killed at any effect of an answer takes the
-// same file again, and has one contribution and one receipt.
+// TestCarriedKilled: a coordinator is killed at any effect of accepting an answer. It then accepts
+// the same file again, and has one contribution and one receipt.
 func TestCarriedKilled(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -330,10 +330,10 @@ func TestCarriedKilled(t *testing.T) {
 	}
 }
 
-// TestCarriedAnswerIsNoCall: an answer that was written before the coordinator started
-// shows what its site knew then, however late it is carried here: a coordinator that is put
-// back to before a release, and is handed the same answers, does not release again for
-// them. One that answers a pack of this start does for its contributor's call.
+// TestCarriedAnswerIsNoCall: an answer that was written before the coordinator started says what
+// its site knew then, however late the file arrives. A coordinator that was restored to a state
+// before a release, and gets the same answers again, makes no second release on their account. An
+// answer to a pack that was made since the start counts as its contributor's call.
 func TestCarriedAnswerIsNoCall(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -357,7 +357,7 @@ func TestCarriedAnswerIsNoCall(t *testing.T) {
 	}
 	must(w.operator.Waive(ctx, "trial"))
 	w.wait("trial", study.Released)
-	for _, s := range sites { // each hears of the release
+	for _, s := range sites { // each site learns of the release
 		must(must(s.open(w.pack())).Studies(ctx))
 	}
 	w.stop()

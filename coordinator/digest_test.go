@@ -26,8 +26,8 @@ import (
 	"caucus/study/describe"
 )
 
-// guessed is a study with noise at the coordinator, and the body of a site whose records a thief
-// knows but for one label.
+// guessed is a study with noise at the coordinator, and the body of one site. A thief knows all of
+// the site's records except for one label.
 type guessed struct {
 	plan study.Plan
 	hash study.Hash
@@ -63,8 +63,8 @@ func guessedStudy(w *world, mechanism string, form int, end study.State) guessed
 	}}
 }
 
-// openEarlier opens a study; one of an earlier version's plan is put into the store, since nobody
-// may create it now.
+// openEarlier opens a study. A plan of an earlier version is written to the store directly, because
+// nobody may create it now.
 func (w *world) openEarlier(p study.Plan, pool []byte) protocol.Study {
 	if p.Form == study.FormCommitted {
 		return w.open(p, pool)
@@ -86,8 +86,8 @@ func (w *world) openEarlier(p study.Plan, pool []byte) protocol.Study {
 	return must(w.opens(p.Name))
 }
 
-// holding lists what holds the text, or its SHA-256 in one of three spellings: files of a folder,
-// and the log.
+// holding lists the places that contain the text or one of three spellings of its SHA-256: the log,
+// and files of a folder.
 func (w *world) holding(text []byte) (in []string) {
 	digest := sha256.Sum256(text)
 	needles := [][]byte{text, digest[:], []byte(hex.EncodeToString(digest[:])),
@@ -110,9 +110,9 @@ func (w *world) holding(text []byte) (in []string) {
 	return in
 }
 
-// TestNoDigestConfirmsAGuess: once a study with noise at the coordinator is over, nothing on the
-// coordinator's disk or in its log confirms a guess of a site's exact numbers. In plans of earlier
-// versions digests and receipts are blanked, and a failed study of these cannot be reopened.
+// TestNoDigestConfirmsAGuess: after a study with noise at the coordinator is over, neither the
+// coordinator's disk nor its log can confirm a guess of a site's exact numbers. For plans of
+// earlier versions, digests and receipts are blanked, and their failed studies cannot be reopened.
 func TestNoDigestConfirmsAGuess(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -149,7 +149,7 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 						for until :=
 							time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 							if in = w.holding(numbers(i, label)); len(in) == 0 {
-								break // scrubbing follows the last state
+								break // scrubbing comes after the last state
 							}
 						}
 						if len(in) > 0 {
@@ -171,7 +171,7 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 						t.Errorf("%s: %d receipts or signatures are left", g.plan.Name, left)
 					}
 				}
-				// a party whose receipt was lost on the way asks once more
+				// a party whose receipt was lost on the way asks again
 				if end == study.Released {
 					_, err := w.parties["p0"].Contribute(ctx, g.hash, g.body(0, "yes"))
 					if form == 0 && !errors.Is(err, study.ErrNotOpen) || form != 0 && err != nil {
@@ -190,8 +190,8 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 	}
 }
 
-// TestCourierWithoutReceipt: a pack of a released study whose receipts were deleted tells a site,
-// whose answer was carried, that the study is released, and claims no receipt.
+// TestCourierWithoutReceipt: a site's answer was carried, its study was released, and its receipt
+// deleted. A pack for this site says that the study is released, and claims no receipt.
 func TestCourierWithoutReceipt(t *testing.T) {
 	ctx := context.Background()
 	for _, form := range []int{0, study.FormCommitted} {
@@ -226,8 +226,8 @@ func TestCourierWithoutReceipt(t *testing.T) {
 	}
 }
 
-// TestNoDigestConfirmsAGuessPostgres: the same of PostgreSQL's tables while a study is open, for a
-// reader without the key of ballots.
+// TestNoDigestConfirmsAGuessPostgres: while a study is open, PostgreSQL's tables confirm no guess
+// either, to a reader who lacks the key of ballots.
 func TestNoDigestConfirmsAGuessPostgres(t *testing.T) {
 	ctx := context.Background()
 	w := newWorldIn(t, testserver.Database, nil)

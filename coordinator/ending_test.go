@@ -44,7 +44,7 @@ func TestSealedByRule(t *testing.T) {
 	contribute := func(i int) {
 		must(w.parties[string(roster[i])].Contribute(ctx, s.Hash, ballotFor(i, 60)))
 	}
-	for i := range 58 { // 57 are enough
+	for i := range 58 { // 57 contributions are enough
 		contribute(i)
 	}
 	if now := must(w.operator.Study(ctx, "trial")); now.State != study.Open {
@@ -58,7 +58,7 @@ func TestSealedByRule(t *testing.T) {
 	}
 }
 
-// TestClosed: an operator seals a study with its minimum, and not below it.
+// TestClosed: an operator can seal a study that has its minimum of contributions, and no other.
 func TestClosed(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 3, nil)
@@ -89,7 +89,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// newTrialWorld is a coordinator with an open tally of so many parties.
+// newTrialWorld is a coordinator with an open tally of a number of parties.
 func newTrialWorld(t *testing.T, parties int, change func(*study.Plan)) (*world, protocol.Study) {
 	t.Helper()
 	w := newWorld(t, nil)
@@ -105,10 +105,10 @@ func newTrialWorld(t *testing.T, parties int, change func(*study.Plan)) (*world,
 	return w, w.open(p, pool)
 }
 
-// TestReopened: a study that failed at its minimum is taken up again by an amendment,
-// restarts in between or not. Nothing that had been contributed was kept: the same bytes
-// are taken again, with the receipt they had, and no others; who does not come again is
-// not in the release, which carries the chain.
+// TestReopened: a study that failed below its minimum is taken up again by an amendment, with
+// restarts in between or without. The coordinator kept no contribution. It accepts the same bytes
+// again, with the same receipt, and no others. A party that does not contribute again is not in the
+// release. The release carries the chain of amendments.
 func TestReopened(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 4, func(p *study.Plan) { p.Minimum, p.Floor = 3, 2 })
@@ -168,9 +168,9 @@ func TestReopened(t *testing.T) {
 	}
 }
 
-// TestNotReopenedAfterACharge: a study that failed after its noise was drawn stays
-// failed, so that it is drawn once; and so does any, at a coordinator of which somebody
-// showed that its ledger was put back.
+// TestNotReopenedAfterACharge: a study that failed after its noise was drawn stays failed, so that
+// noise is drawn only once. No study is reopened at a coordinator whose ledger is known to be
+// restored.
 func TestNotReopenedAfterACharge(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 3, nil)
@@ -188,8 +188,8 @@ func TestNotReopenedAfterACharge(t *testing.T) {
 	}
 }
 
-// TestLostChargeReopensNothing: nor where the ledger that held the charge was put back
-// to before it, which its head file knows before anybody calls.
+// TestLostChargeReopensNothing: a study is not reopened if the ledger was restored to a state
+// before the study's charge. The head file shows the restore before anybody calls.
 func TestLostChargeReopensNothing(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 3, nil)
@@ -213,7 +213,8 @@ func TestLostChargeReopensNothing(t *testing.T) {
 	}
 }
 
-// TestPutBackReopensNothing: see TestNotReopenedAfterACharge.
+// TestPutBackReopensNothing: a study is not reopened if a caller has shown that the ledger was
+// restored (see TestNotReopenedAfterACharge).
 func TestPutBackReopensNothing(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 3, nil)

@@ -26,7 +26,7 @@ import (
 	"caucus/study"
 )
 
-// raw is a connection that says what a protocol.Client never would.
+// raw is a connection for calls that a protocol.Client never makes.
 func (w *world) raw(id protocol.Identity) *grpc.ClientConn {
 	w.t.Helper()
 	roots := x509.NewCertPool()
@@ -50,7 +50,7 @@ func (w *world) identity(name string) protocol.Identity {
 		must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
 }
 
-// small opens a study of n parties on an n-row pool.
+// small opens a study of n parties with a pool of n rows.
 func (w *world) small(n int) protocol.Study {
 	roster := names(n)
 	for _, p := range roster {
@@ -60,8 +60,8 @@ func (w *world) small(n int) protocol.Study {
 	return w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
 }
 
-// TestTornUploads: an upload that is cut off, changed on its way or not what
-// it announces stores nothing, and the party can still contribute.
+// TestTornUploads: an upload that is cut off, changed on its way, or different from its header is
+// not stored. The party can still contribute.
 func TestTornUploads(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -109,7 +109,7 @@ func TestTornUploads(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
-	// Cut off: the caller goes away in the middle.
+	// The caller goes away in the middle of an upload.
 	gone, cancel := context.WithCancel(ctx)
 	stream := must(studies.Contribute(gone))
 	must(0, stream.Send(header(len(body), digest[:])))
@@ -119,7 +119,7 @@ func TestTornUploads(t *testing.T) {
 		if err == nil {
 			break
 		}
-		// the torn one is not quite over
+		// the interrupted upload may still hold its place
 		if !errors.Is(err, protocol.ErrBusy) || time.Now().After(until) {
 			t.Fatalf("after torn uploads: %v", err)
 		}
@@ -129,7 +129,7 @@ func TestTornUploads(t *testing.T) {
 	}
 }
 
-// TestLimits: who calls too much is told to come back; nobody else is.
+// TestLimits: a member that calls too often is told to come back later. Other members are not.
 func TestLimits(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) {
@@ -150,7 +150,7 @@ func TestLimits(t *testing.T) {
 	for i := range 3 {
 		stream := must(studies.Contribute(ctx))
 		if i < 2 {
-			for w.server.calls("party/many") < i+1 { // it is admitted
+			for w.server.calls("party/many") < i+1 { // wait until the call is admitted
 				time.Sleep(time.Millisecond)
 			}
 			continue
@@ -161,13 +161,13 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// calls is how many calls a member has open.
+// calls is the number of a member's open calls.
 func (s *Server) calls(member string) int {
 	return s.gate.Traffic().Calls[member]
 }
 
-// TestMachineTrouble: a full disk and a coordinator that is away are trouble
-// that passes: nothing is lost, nothing counted twice.
+// TestMachineTrouble: a full disk, or a coordinator that is away, loses no contribution and counts
+// none twice.
 func TestMachineTrouble(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -177,7 +177,7 @@ func TestMachineTrouble(t *testing.T) {
 	var pages int
 	must(0, db.QueryRow("PRAGMA page_count").Scan(&pages))
 	must(db.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)))
-	// Fill what is free with invitations, then contribute.
+	// Fill the free space with invitations, then contribute.
 	var err error
 	for i := 0; err == nil && i < 1000; i++ {
 		_, _, err = inviteName(w, fmt.Sprint("filler", i))
@@ -243,8 +243,8 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// TestBudget: a study that the ledger could not release is refused before it
-// starts; one that no longer fits when it is released fails, publicly.
+// TestBudget: the coordinator refuses to open a study that its ledger cannot release. If the budget
+// runs out later, the study fails, and everybody can read why.
 func TestBudget(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) {
@@ -272,8 +272,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestNothingInTheLog: planted values, in valid and in invalid bodies, are in
-// no log and no metric.
+// TestNothingInTheLog: values planted in valid and invalid bodies appear in no log and no metric.
 func TestNothingInTheLog(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) {
@@ -310,7 +309,7 @@ func TestNothingInTheLog(t *testing.T) {
 		reply := must(http.Get("http://" + w.server.watcher.MetricsAt().String() + "/metrics"))
 		metrics = string(must(io.ReadAll(reply.Body)))
 		reply.Body.Close()
-		// A release is counted just after it can be seen.
+		// The metric follows shortly after the release.
 		if strings.Contains(metrics, "caucus_releases_total 1\n") || time.Now().After(until) {
 			break
 		}
@@ -346,7 +345,7 @@ func TestNothingInTheLog(t *testing.T) {
 	}
 }
 
-// TestGracefulStop: a call under way ends; Run returns within the grace.
+// TestGracefulStop: at a stop, open calls end and Run returns within the grace period.
 func TestGracefulStop(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) { c.Grace = 100 * time.Millisecond })

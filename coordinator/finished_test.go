@@ -16,9 +16,8 @@ import (
 	"caucus/study/life"
 )
 
-// TestFinishedStudiesLeaveMemory: of a study that is over nothing stays in memory
-// but what lists say of it, however large its plan is, also after somebody asked
-// for it and after a restart.
+// TestFinishedStudiesLeaveMemory: for a study that is over, memory keeps only what lists show,
+// however large the plan is. This holds after somebody asked for the study, and after a restart.
 func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	// A plan in memory takes several times its bytes; buffers come and go.
 	const planBytes, kept = 100_000, 200_000
@@ -45,7 +44,7 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 		s := large(i)
 		must(w.operator.Cancel(ctx, s.Plan.Name, "enough"))
 	}
-	finish(0) // connections and statements are there
+	finish(0) // now connections and statements exist
 	before := heap()
 	for i := range studies {
 		finish(1 + i)
@@ -55,7 +54,7 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 		grown := heap() - before
 		for end := time.Now().Add(10 * time.Second); grown > int64(studies*kept) &&
 			time.Now().Before(end); {
-			time.Sleep(20 * time.Millisecond) // answers are still being sent, their buffers in use
+			time.Sleep(20 * time.Millisecond) // buffers of answers are still in use
 			grown = heap() - before
 		}
 		t.Logf("%s: %d bytes a study", when, grown/int64(studies))
@@ -85,8 +84,8 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	look("after a restart")
 }
 
-// TestFinishedStudiesAreListed: everybody is told the same of a study that is over
-// as by one that has just read it, before and after a restart.
+// TestFinishedStudiesAreListed: a study that is over is shown in the same way before and after a
+// restart, from memory and when just read from the store.
 func TestFinishedStudiesAreListed(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -135,8 +134,8 @@ func TestFinishedStudiesAreListed(t *testing.T) {
 	check("after a restart")
 }
 
-// TestFinishedStudiesShareRosters: of many studies of the same 10,000 parties each takes a
-// few kilobytes once it is over, and says the same of each name as its roster does.
+// TestFinishedStudiesShareRosters: if many studies have the same 10,000 parties, each takes a few
+// kilobytes once it is over, and still knows exactly the names of its roster.
 func TestFinishedStudiesShareRosters(t *testing.T) {
 	const studies, parties, kept = 50, 10_000, 4_000
 	if raced {
@@ -171,7 +170,7 @@ func TestFinishedStudiesShareRosters(t *testing.T) {
 	}
 }
 
-// TestAmong: a name is among lines exactly where it is one of them.
+// TestAmong: a name is found among lines only if it is a whole line.
 func TestAmong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.Map(rapid.StringMatching("[a-c._-]{1,3}"), func(s string) study.PartyID {

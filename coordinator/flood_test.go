@@ -18,10 +18,10 @@ import (
 	"caucus/protocol/pb"
 )
 
-// unfinished is the body of a call: the announcement of a message, all of it
-// but the last byte, and then silence until the test ends.
+// unfinished is the body of a call that announces a message and sends all of it except the last
+// byte. It then waits until the test ends.
 type unfinished struct {
-	left int // bytes that are still said
+	left int // bytes still to send
 	head []byte
 	said *atomic.Int64
 	end  <-chan struct{}
@@ -94,8 +94,8 @@ func (w *world) flood(certificate tls.Certificate, method string, connections, c
 	return heap()
 }
 
-// heap is what is in use after two collections: what a sync.Pool keeps, gRPC's buffers among
-// it, goes with the second.
+// heap is the memory in use after two collections. The second one frees what a sync.Pool keeps,
+// such as gRPC's buffers.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -104,10 +104,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestStrangersHoldNoMemory: four connections of 32 calls each, whose messages
-// never end, cost a few megabytes, whoever makes them: a member that was
-// revoked, an invitation that nobody redeemed, a member in good standing. The
-// others are served meanwhile.
+// TestStrangersHoldNoMemory: four connections with 32 calls each, whose messages never end, take a
+// few megabytes. It does not matter who makes them: a revoked member, an invitation that nobody
+// redeemed, or a member in good standing. Others are served meanwhile.
 func TestStrangersHoldNoMemory(t *testing.T) {
 	const most = 24 << 20 // 4 connections × 32 calls × 4 MiB would be 512 MiB
 	ctx := context.Background()
@@ -136,7 +135,7 @@ func TestStrangersHoldNoMemory(t *testing.T) {
 		t.Run(c.who, func(t *testing.T) {
 			done := make(chan error, 1)
 			go func() {
-				time.Sleep(100 * time.Millisecond) // in the middle of it
+				time.Sleep(100 * time.Millisecond) // while the calls are open
 				_, err := good.Studies(ctx)
 				done <- err
 			}()

@@ -18,7 +18,7 @@ import (
 	"caucus/protocol/pb"
 )
 
-// stalled begins a contribution of a party and sends no more than its header.
+// stalled starts a party's contribution and sends only its header.
 func (w *world) stalled(id protocol.Identity, s protocol.Study,
 	body []byte) grpc.ClientStreamingClient[pb.ContributeRequest, pb.Signed] {
 	w.t.Helper()
@@ -36,7 +36,7 @@ func (w *world) stalled(id protocol.Identity, s protocol.Study,
 	return stream
 }
 
-// free waits until no place for an upload is taken.
+// free waits until no upload takes a place.
 func (w *world) free() {
 	w.t.Helper()
 	for until :=
@@ -47,13 +47,13 @@ func (w *world) free() {
 	}
 }
 
-// answer is what a stream ends with by itself: its sender says nothing more.
+// answer is the error with which a stream ends. The sender has sent nothing more.
 func answer(stream interface{ RecvMsg(any) error }) error {
 	return protocol.FromStatus(stream.RecvMsg(new(pb.Signed)))
 }
 
-// TestRevokedStreamDies: a stream under way ends when its member is revoked,
-// while its sender is silent.
+// TestRevokedStreamDies: when a member is revoked, its open stream ends, even if the member sends
+// nothing.
 func TestRevokedStreamDies(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.identity("p0")
@@ -70,8 +70,8 @@ func TestRevokedStreamDies(t *testing.T) {
 	}
 }
 
-// TestRevokedConnectionDies: a connection of a member that was revoked takes no
-// place from then on, and is closed.
+// TestRevokedConnectionDies: when a member is revoked, its connection is closed and takes no place
+// any more.
 func TestRevokedConnectionDies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -79,7 +79,7 @@ func TestRevokedConnectionDies(t *testing.T) {
 		&tls.Config{InsecureSkipVerify: true,
 			Certificates: []tls.Certificate{pairOf(w.identity("p0"))}, NextProtos: []string{"h2"}}))
 	defer conn.Close()
-	must(conn.Read(make([]byte, 1))) // the coordinator has spoken, so it has let it in
+	must(conn.Read(make([]byte, 1))) // the coordinator has answered, so the connection is accepted
 	must(0, w.operator.Revoke(context.Background(), "p0"))
 	if n := w.server.gate.Traffic().Connections["party/p0"]; n > 0 {
 		t.Error("it still has a place")
@@ -90,8 +90,8 @@ func TestRevokedConnectionDies(t *testing.T) {
 	}
 }
 
-// TestExpiredMidStream: a certificate that expires ends the stream it is used
-// on, and the next call on the same connection is refused.
+// TestExpiredMidStream: when a certificate expires, its open stream ends, and the next call on the
+// same connection is refused.
 func TestExpiredMidStream(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.identity("p0")
@@ -102,11 +102,11 @@ func TestExpiredMidStream(t *testing.T) {
 	}
 	studies := pb.NewStudiesClient(w.raw(id))
 	if _, err := studies.List(context.Background(), &pb.ListRequest{}); err != nil {
-		t.Fatal(err) // the connection is there
+		t.Fatal(err) // this call opens the connection
 	}
 	w.clock.add(until.Sub(w.clock.Now()) - 300*time.Millisecond)
-	// The plan's deadline is over by now, so the stream is a fetch of the plan's
-	// pool that nobody reads; the connection is the one from before.
+	// The plan's deadline is over by now. So the stream is a download of the pool that nobody
+	// reads, on the same connection.
 	stream, err := studies.DownloadPool(context.Background(),
 		&pb.DownloadRequest{Study: s.Hash.String()})
 	if err == nil {
@@ -115,7 +115,7 @@ func TestExpiredMidStream(t *testing.T) {
 	if err != nil {
 		t.Fatalf("before it expires: %v", err)
 	}
-	upload, err := studies.Contribute(context.Background()) // says nothing
+	upload, err := studies.Contribute(context.Background()) // sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +129,8 @@ func TestExpiredMidStream(t *testing.T) {
 	}
 }
 
-// TestSlowUploads: an upload that stops, or that comes too slowly for its size,
-// is given up and gives its place back.
+// TestSlowUploads: an upload that stops, or that is too slow for its size, is ended, and its place
+// is free again.
 func TestSlowUploads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *folder.Config) {
@@ -142,7 +142,7 @@ func TestSlowUploads(t *testing.T) {
 		w.enrol(string(p))
 	}
 	s := w.open(planOf(names(2), pool, w.clock.Now().Add(time.Hour)), pool)
-	body := ballotFor(0, 800) // 100 bytes or so: it may take 0.3 seconds
+	body := ballotFor(0, 800) // about 100 bytes, which may take 0.3 seconds
 	if err := answer(w.stalled(id, s, body)); !errors.Is(err, protocol.ErrBusy) ||
 		!strings.Contains(err.Error(), "nothing arrived") {
 		t.Errorf("a silent upload ends with %v", err)
@@ -152,7 +152,7 @@ func TestSlowUploads(t *testing.T) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		for i := range body { // never silent, and too slow
+		for i := range body { // steady, but too slow
 			chunk := &pb.Chunk{Offset: uint64(i), Data: body[i : i+1]}
 			for c := range protocol.Chunks(body[i:i+1], 0) {
 				chunk.Crc32C = c.Crc32C
@@ -201,8 +201,8 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
-// TestBytesAreLimited: who moved more than its bytes an hour waits with the
-// next transfer; others, and calls that move nothing, do not.
+// TestBytesAreLimited: a member that has moved more than its bytes an hour waits with its next
+// transfer. Other members do not wait, nor do calls without a transfer.
 func TestBytesAreLimited(t *testing.T) {
 	ctx := context.Background()
 	pool := poolOf(20_000)
@@ -232,8 +232,8 @@ func TestBytesAreLimited(t *testing.T) {
 	}
 }
 
-// TestOnlyTLS13: neither end speaks an older TLS, and nobody gets in without a
-// certificate of the authority.
+// TestOnlyTLS13: neither side accepts an older TLS, and the coordinator accepts only certificates
+// of its authority.
 func TestOnlyTLS13(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.identity("p0")
@@ -246,7 +246,7 @@ func TestOnlyTLS13(t *testing.T) {
 		}
 		defer conn.Close()
 		must(0, conn.SetReadDeadline(time.Now().Add(5*time.Second)))
-		_, err = conn.Read(make([]byte, 1)) // in TLS 1.3 a refusal comes after the client is done
+		_, err = conn.Read(make([]byte, 1)) // in TLS 1.3 this is where a client is refused
 		return err
 	}
 	if err := dial(&tls.Config{Certificates: []tls.Certificate{pair}}); err != nil {
@@ -261,7 +261,7 @@ func TestOnlyTLS13(t *testing.T) {
 		!strings.Contains(err.Error(), "certificate required") {
 		t.Errorf("no certificate: %v", err)
 	}
-	// The other way round: a coordinator that only speaks TLS 1.2.
+	// Conversely, a server that only speaks TLS 1.2.
 	old := must(protocol.ServerTLS(w.server.authority, time.Now, func(protocol.Caller) error {
 		return nil
 	}))

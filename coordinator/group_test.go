@@ -16,14 +16,13 @@ import (
 	"caucus/study"
 )
 
-// held is a store that counts how often contributions were written, and fails
-// where it is told to.
+// held is a store that counts the writes of contributions, and fails where a test wants.
 type held struct {
 	records.Store
 	mu     sync.Mutex
 	writes int
-	commit error                        // instead of a commit, where not nil
-	poison func(protocol.Receipt) error // after a contribution is stored
+	commit error                        // returned in place of a commit, if not nil
+	poison func(protocol.Receipt) error // called after a contribution is stored
 }
 
 func (h *held) Update(ctx context.Context, fn func(records.Tx) error) error {
@@ -54,10 +53,10 @@ func (h *heldTx) AddContribution(r protocol.Receipt, body []byte) error {
 	if err := h.Tx.AddContribution(r, body); err != nil || h.h.poison == nil {
 		return err
 	}
-	return h.h.poison(r) // the row is there, so that undoing it is seen
+	return h.h.poison(r) // the row exists, so the test sees that it is undone
 }
 
-// grouped opens a study of n parties on a store that is held.
+// grouped opens a study of n parties on a held store.
 func grouped(t *testing.T, n int) (*world, protocol.Study, *runningStudy, *held) {
 	w := newWorld(t, nil)
 	s := w.small(n)
@@ -69,11 +68,11 @@ func grouped(t *testing.T, n int) (*world, protocol.Study, *runningStudy, *held)
 	return w, s, c, h
 }
 
-// together makes n contributions, which all wait when the first is stored.
+// together makes n contributions, which all wait while the first one is stored.
 func together(t *testing.T, c *runningStudy, n int, contribute func(i int) error) []error {
 	t.Helper()
 	errs := make([]error, n)
-	c.lead <- struct{}{} // as if another were at it
+	c.lead <- struct{}{} // as if another contribution led the group
 	var under sync.WaitGroup
 	for i := range n {
 		under.Go(func() { errs[i] = contribute(i) })
@@ -92,15 +91,15 @@ func together(t *testing.T, c *runningStudy, n int, contribute func(i int) error
 	return errs
 }
 
-// sends is a party's contribution of its own row.
+// sends contributes a party's own row.
 func (w *world) sends(s protocol.Study, i, n int) error {
 	_, err := w.parties[fmt.Sprint("p", i)].Contribute(context.Background(), s.Hash,
 		ballotFor(i, n))
 	return err
 }
 
-// TestGroupCommit: contributions that wait for each other share one wait for the
-// disk, and each has its receipt.
+// TestGroupCommit: contributions that wait at the same time share one write to the disk, and each
+// gets its receipt.
 func TestGroupCommit(t *testing.T) {
 	const n = 8
 	w, s, c, h := grouped(t, n)
@@ -117,7 +116,7 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-// TestGroupRefuses: in a group whoever cannot be stored is undone, and the others
+// TestGroupRefuses: if one contribution of a group cannot be stored, it is undone, and the others
 // are stored as if they had come alone.
 func TestGroupRefuses(t *testing.T) {
 	const n = 6
@@ -157,8 +156,8 @@ func TestGroupRefuses(t *testing.T) {
 	w.wait("trial", study.Released)
 }
 
-// TestGroupRevoked: whoever is revoked while it waits is refused by the group's
-// own transaction, and the others are not.
+// TestGroupRevoked: a party that is revoked while its contribution waits is refused by the group's
+// transaction, and the others are not.
 func TestGroupRevoked(t *testing.T) {
 	const n = 3
 	ctx := context.Background()
@@ -174,7 +173,7 @@ func TestGroupRevoked(t *testing.T) {
 		waiting = len(c.queue)
 		c.queueMu.Unlock()
 	}
-	// In the store only: its calls are not ended.
+	// Revoke in the store only, so that the party's calls do not end.
 	must(0, w.server.store.Update(ctx, func(tx records.Tx) error { return tx.Revoke("p1") }))
 	<-c.lead
 	under.Wait()
@@ -190,8 +189,8 @@ func TestGroupRevoked(t *testing.T) {
 	}
 }
 
-// TestGroupNotPersisted: nobody is answered on what is not on the disk: where the
-// commit fails, all come again.
+// TestGroupNotPersisted: nobody gets a receipt before the contribution is on the disk. If the
+// commit fails, all contribute again.
 func TestGroupNotPersisted(t *testing.T) {
 	const n = 3
 	w, s, c, h := grouped(t, n)
@@ -218,8 +217,8 @@ func TestGroupNotPersisted(t *testing.T) {
 	w.wait("trial", study.Released)
 }
 
-// TestGroupSameParty: a party that is in a group twice is answered as if it had
-// come twice, and is not refused because of bytes that were not stored.
+// TestGroupSameParty: a party that is in a group twice gets the same answers as if it had come
+// twice, and is not refused because of bytes that were not stored.
 func TestGroupSameParty(t *testing.T) {
 	for _, commit := range []error{nil, protocol.ErrUnavailable} {
 		w, s, c, h := grouped(t, 3)
@@ -228,7 +227,7 @@ func TestGroupSameParty(t *testing.T) {
 		h.mu.Unlock()
 		caller := w.callerOf("p0")
 		receipts := make([]protocol.Receipt, 4)
-		errs := together(t, c, 4, func(i int) (err error) { // two of one body, two of another
+		errs := together(t, c, 4, func(i int) (err error) { // two with one body, two with another
 			body := ballotFor(i/2, 3)
 			r := must(protocol.Receipt{Plan: s.Hash, Party: "p0", Body: sha256.Sum256(body),
 				Size: len(body), Received: time.Now().UTC()}.Sign(w.server.signer))
@@ -264,8 +263,8 @@ func (w *world) callerOf(name string) protocol.Caller {
 	return caller
 }
 
-// TestGroupPanics: a store that panics in the middle of a group leaves nothing of it
-// in memory either: nobody counts as having contributed, and all may come again.
+// TestGroupPanics: if a store panics in the middle of a group, memory keeps nothing of the group.
+// Nobody counts as having contributed, and all may contribute again.
 func TestGroupPanics(t *testing.T) {
 	const n = 2
 	w, s, c, h := grouped(t, n)

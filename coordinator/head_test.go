@@ -15,7 +15,7 @@ import (
 	"caucus/study"
 )
 
-// headWorld has an open study of two, to which one contributed; the other is p1.
+// headWorld has an open study of two parties. One has contributed, and the other is p1.
 func headWorld(t *testing.T) (w *world, s protocol.Study, p1 *protocol.Client) {
 	t.Helper()
 	w = newWorld(t, nil)
@@ -26,7 +26,7 @@ func headWorld(t *testing.T) (w *world, s protocol.Study, p1 *protocol.Client) {
 	return w, s, p1
 }
 
-// stoppedWorld is headWorld after its study was released, stopped.
+// stoppedWorld is headWorld after its study was released and the coordinator stopped.
 func stoppedWorld(t *testing.T) *world {
 	t.Helper()
 	w, s, p1 := headWorld(t)
@@ -36,10 +36,10 @@ func stoppedWorld(t *testing.T) *world {
 	return w
 }
 
-// TestWholeFolderPutBack: a study was released after a backup of the whole
-// folder. With the head kept elsewhere, the coordinator that is put back makes no
-// second release of it, although the last contribution arrives again; the
-// parties' receipts tell too. Once what was lost is charged, it goes on.
+// TestWholeFolderPutBack: a whole folder is restored from a backup that was made before a study's
+// release. By the head file outside the folder, and by the parties' receipts, the coordinator
+// knows, and makes no second release, although the last contribution arrives again. After the lost
+// entries are charged, the coordinator goes on.
 func TestWholeFolderPutBack(t *testing.T) {
 	ctx := context.Background()
 	w, s, p1 := headWorld(t)
@@ -93,7 +93,7 @@ func TestWholeFolderPutBack(t *testing.T) {
 		t.Errorf("charged twice: %v", again)
 	}
 	w.start()
-	w.wait(s.Plan.Name, study.Released) // a second draw, and paid for: entry 3
+	w.wait(s.Plan.Name, study.Released) // a second draw, which is charged too: entry 3
 	if totals :=
 		must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)

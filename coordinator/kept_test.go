@@ -31,14 +31,14 @@ import (
 	"caucus/study/ratio"
 )
 
-// ratioPlan is a plan whose contributions are kept, and may be seen by readers.
+// ratioPlan is a plan whose contributions are kept and may be seen by readers.
 func ratioPlan(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan {
 	t := ratio.DefaultTerms()
 	t.Features, t.Fourier, t.SetSize, t.Gamma = ratio.FeaturesNoisyEmbedding, 8, 10, 1
 	return keptPlan("ratio", "gaussian-zcdp", privacy.Record, t, roster, pool, deadline)
 }
 
-// labelsPlan is one whose contributions are kept for the coordinator alone.
+// labelsPlan is a plan whose contributions are kept for the coordinator alone.
 func labelsPlan(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan {
 	p := keptPlan("labels", "rr", privacy.Label, labels.DefaultTerms(), roster, pool, deadline)
 	p.Delta, p.Lambda = 0, 0.1
@@ -53,8 +53,8 @@ func keptPlan(kind, mechanism string, unit privacy.Unit, terms any, roster []stu
 	return withTerms(p, pool)
 }
 
-// contributionsTo are real contributions of so many parties with so many records each,
-// each through a ledger of its own.
+// contributionsTo returns real contributions of a number of parties with a number of records each,
+// each through its own ledger.
 func contributionsTo(task study.Task, parties, records int) (all [][]byte) {
 	for i := range parties {
 		all = append(all, contributionTo(task, i, records))
@@ -94,8 +94,8 @@ func keptWorld(t *testing.T, plan func([]study.PartyID, []byte, time.Time) study
 	return w, w.open(p, pool), pool, contributionsTo(must(newStudyChecker(p, pool)).task, 3, 20)
 }
 
-// agreeKept checks that a release is what these bodies give, whoever sent which, and
-// that the coordinator's ledger had no part in it.
+// agreeKept checks that a release follows from these bodies, whoever sent which, and that the
+// coordinator's ledger was not charged.
 func agreeKept(t testing.TB, s protocol.Study, pool []byte, bodies [][]byte, r study.Release) {
 	t.Helper()
 	task := must(newStudyChecker(s.Plan, pool)).task
@@ -114,7 +114,7 @@ func agreeKept(t testing.TB, s protocol.Study, pool []byte, bodies [][]byte, r s
 	}
 }
 
-// stored are the bodies and the sums in a store.
+// stored returns the bodies and the sums in a store.
 func (w *world) stored() (bodies, sums int) {
 	db := w.server.store.(*records.SQL).DB.Read
 	must(0, db.QueryRow("SELECT count(body) FROM contributions").Scan(&bodies))
@@ -122,9 +122,9 @@ func (w *world) stored() (bodies, sums int) {
 	return bodies, sums
 }
 
-// TestKept: bodies that are kept stay where they were stored, and are folded into no
-// second copy; a restart after they were folded, and another order of arrival, change
-// no bit of the release. With the release they are gone.
+// TestKept: kept bodies stay where they were stored, without a second copy. Neither a restart after
+// folding nor another order of arrival changes any bit of the release. After the release, the
+// bodies are deleted.
 func TestKept(t *testing.T) {
 	ctx := context.Background()
 	for name, plan := range map[string]func([]study.PartyID, []byte,
@@ -152,8 +152,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestDamagedKept: a body that is kept and is damaged, before it was held against its
-// digest or after, or is not there any more, is asked for again: the others stay.
+// TestDamagedKept: a kept body that is missing, or damaged before or after the check of its digest,
+// is asked for again. The other bodies stay.
 func TestDamagedKept(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
@@ -202,7 +202,7 @@ func TestDamagedKept(t *testing.T) {
 			}
 			w.stop()
 			w.config.WitnessWait = 0
-			w.start() // it is remembered
+			w.start() // the store remembers that the body is missing
 			again := must(w.parties["p0"].Contribute(ctx, s.Hash, bodies[0]))
 			if string(again.Document) != string(receipt.Document) {
 				t.Error("the same bytes got another receipt")
@@ -213,8 +213,8 @@ func TestDamagedKept(t *testing.T) {
 	}
 }
 
-// TestKeptRepairDeadline: a body that was damaged after it was folded, and that nobody
-// brings again, is given up at the repair deadline.
+// TestKeptRepairDeadline: a body was damaged after it was folded, and nobody sends it again. At the
+// repair deadline, the study goes on without it.
 func TestKeptRepairDeadline(t *testing.T) {
 	ctx := context.Background()
 	w, s, pool, bodies := keptWorld(t, labelsPlan, func(c *folder.Config) {
@@ -239,8 +239,7 @@ func TestKeptRepairDeadline(t *testing.T) {
 	agreeKept(t, s, pool, [][]byte{bodies[0], bodies[2]}, r)
 }
 
-// TestKeptBackup: a backup of a study that keeps its bodies is carried to the same
-// release.
+// TestKeptBackup: a restored backup of a study with kept bodies leads to the same release.
 func TestKeptBackup(t *testing.T) {
 	ctx := context.Background()
 	w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) {
@@ -261,8 +260,8 @@ func TestKeptBackup(t *testing.T) {
 	agreeKept(t, s, pool, bodies, must(w.operator.Release(ctx, "trial")).Release)
 }
 
-// sealed is a coordinator without a network that has a sealed study of so many
-// contributions in its store.
+// sealed is a coordinator without a network. Its store has a sealed study with a number of
+// contributions.
 func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Plan, parties int,
 	body func(study.Task, int) []byte) (*Server, *runningStudy) {
 	t.Helper()
@@ -301,8 +300,8 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	return s, s.registry.all()[0]
 }
 
-// TestEarlierVersion: contributions to a plan of other terms are of a form that is not read
-// here. Such a study takes none and ends, and says why.
+// TestEarlierVersion: contributions to a plan of an earlier version have a form that this version
+// cannot read. Such a study accepts none and ends, and says why.
 func TestEarlierVersion(t *testing.T) {
 	earlier := func(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan {
 		p := planOf(roster, pool, deadline)
@@ -323,7 +322,7 @@ func TestEarlierVersion(t *testing.T) {
 	}
 }
 
-// writtenStore counts the bytes of sums and bodies that are written.
+// writtenStore counts the written bytes of sums and bodies.
 type writtenStore struct {
 	records.Store
 	mu    sync.Mutex // guards bytes
@@ -354,13 +353,13 @@ func (w *writtenTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
 	return w.Tx.Restore(h, p, body)
 }
 
-// TestFoldingIsLinear: what folding writes for a contribution does not grow with how
-// many there are, and is nothing where bodies are kept.
+// TestFoldingIsLinear: the bytes that folding writes for each contribution do not grow with the
+// number of contributions. If bodies are kept, folding writes nothing.
 func TestFoldingIsLinear(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan func([]study.PartyID, []byte, time.Time) study.Plan
 		body func(study.Task, int) []byte
-		most float64 // bytes a contribution
+		most float64 // most bytes for each contribution
 	}{
 		"tally":  {planOf, func(_ study.Task, i int) []byte { return ballotFor(i%30, 30) }, 100},
 		"ratio":  {ratioPlan, func(task study.Task, i int) []byte { return contributionTo(task, i, 5) }, 0},
@@ -381,7 +380,7 @@ func TestFoldingIsLinear(t *testing.T) {
 	}
 }
 
-// peakReset makes the most memory that this process had what it has, in bytes.
+// peakReset resets the process's peak of memory to its present memory, and returns it in bytes.
 func peakReset() float64 {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -389,15 +388,15 @@ func peakReset() float64 {
 	return process{os.Getpid()}.memory("VmHWM")
 }
 
-// machineOf is a study's machine, as advance sees it.
+// machineOf is a study's state machine as advance sees it.
 func machineOf(c *runningStudy) (machine *life.Study) {
 	must(0, c.view(context.Background(), func(s *life.Study) error { machine = s; return nil }))
 	return machine
 }
 
-// BenchmarkFold is folding, and then the release, of 2,000 contributions of kinds that
-// keep them, and the most memory that the process has had meanwhile. Labels are of 400
-// records each, ratios have embeddings of 2,000 numbers.
+// BenchmarkFold folds and releases 2,000 contributions of kinds that keep bodies, and measures the
+// peak of the process's memory. For labels there are 400 records each, for ratio embeddings of
+// 2,000 numbers.
 //
 //	go test ./coordinator -run '^$' -bench Fold/labels -benchtime 1x
 func BenchmarkFold(b *testing.B) {
@@ -413,8 +412,8 @@ func BenchmarkFold(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				// Fifty bodies are made, to save time. The other parties send the same numbers,
-				// each under a digest of its own.
+				// To save time, only fifty bodies are made. The other parties send the same
+				// numbers, each with its own digest.
 				made := map[int][]byte{}
 				s, running := sealed(b, c.plan, 2000, func(task study.Task, i int) []byte {
 					if made[i%50] == nil {

@@ -17,9 +17,9 @@ import (
 	"caucus/study"
 )
 
-// TestRotate: a coordinator changes its keys, twice, in the middle of a study.
-// Whoever knows the old ones goes on: parties, the operator, who was invited before,
-// and who holds a release. The old secrets are gone.
+// TestRotate: a coordinator changes its keys twice in the middle of a study. All who know the old
+// keys go on: parties, the operator, a party that was invited before, and holders of a release. The
+// old secrets are deleted.
 func TestRotate(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -33,7 +33,7 @@ func TestRotate(t *testing.T) {
 	stolen := must(protocol.LoadAuthority(w.config.Path(folder.CAFile),
 		w.config.Path(folder.CAKeyFile)))
 	before := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
-	memory := filepath.Join(t.TempDir(), "memory") // of p0, from before
+	memory := filepath.Join(t.TempDir(), "memory") // what p0 remembers from before the change
 	keeps := must(protocol.Dial(id,
 		protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory}))
 	must(keeps.Studies(ctx))
@@ -45,7 +45,7 @@ func TestRotate(t *testing.T) {
 		}
 		w.stop()
 		key := must(folder.Rotate(w.config.Dir, w.clock.Now()))
-		w.start() // the parties call: they know only the old authority
+		w.start() // the parties, which know only the old authority, call
 		for name, c := range w.parties {
 			if c.Keys().Newest() != key {
 				t.Errorf("%s follows to %s, not to %s", name, c.Keys().Newest(), key)
@@ -64,8 +64,8 @@ func TestRotate(t *testing.T) {
 	}
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
 
-	// An identity that follows trusts the new authority only, and gets a
-	// certificate of it.
+	// An identity that follows the change trusts only the new authority, and gets a certificate
+	// from it.
 	old := w.dial(id)
 	must(old.Studies(ctx))
 	followed, news := id.Follow(old.Keys(), protocol.Addresses{})
@@ -110,7 +110,7 @@ func TestRotate(t *testing.T) {
 	if e := must(folder.ReadEvidence(ctx, w.config.Dir)); len(e.Lines) != 1 {
 		t.Errorf("the folder's own evidence: %d lines", len(e.Lines))
 	}
-	// Who comes later still reads what the first key signed, and shows it.
+	// A later caller still accepts a document that the first key signed, and shows it.
 	profile := must(folder.NewOperator(ctx, w.config.Dir, "second", w.clock.Now()))
 	if profile.Outdated() {
 		t.Error("a new profile is of an old authority")
@@ -134,8 +134,8 @@ func TestRotate(t *testing.T) {
 		c.Close()
 	}
 
-	// Who stole the first generation is no coordinator to those who followed, but
-	// still is to those who did not.
+	// A thief with the first keys cannot act as the coordinator for callers that followed the
+	// change, but still can for the others.
 	config := must(protocol.ServerTLS(stolen, w.clock.Now, func(protocol.Caller) error {
 		return nil
 	}))
@@ -155,7 +155,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestRotateKilled: killed in the middle, a rotation has happened or not.
+// TestRotateKilled: a key change that is killed in the middle has either happened completely or not
+// at all.
 func TestRotateKilled(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stop()
@@ -163,7 +164,7 @@ func TestRotateKilled(t *testing.T) {
 	before := readFiles(t, dir+"/")
 	must(folder.Rotate(dir, w.clock.Now()))
 	after := readFiles(t, dir+"/")
-	// Before the keyring is written: the old keys are there and in use.
+	// Killed before the keyring is written: the old keys are present and in use.
 	writeFiles(t, before)
 	must(0, os.Remove(w.config.Path(folder.KeyringFile)))
 	w.start()
@@ -171,7 +172,7 @@ func TestRotateKilled(t *testing.T) {
 		t.Error("keys of a rotation that did not happen are in use")
 	}
 	w.stop()
-	// After it: the new ones are in use, and the old ones are deleted then.
+	// Killed after it: the new keys are in use, and the next start deletes the old ones.
 	writeFiles(t, after)
 	writeFiles(t, before)
 	w.start()
@@ -186,9 +187,9 @@ func TestRotateKilled(t *testing.T) {
 	w.refusesToStart("without its keyring", folder.CAFile)
 }
 
-// TestPutBackBeforeRotation: a folder from before a rotation is no coordinator to
-// those who followed it, so it releases nothing that they contributed to, unless an
-// operator waives them.
+// TestPutBackBeforeRotation: callers that followed a key change accept no coordinator from an older
+// folder. So that coordinator releases nothing that they contributed to, unless an operator waives
+// them.
 func TestPutBackBeforeRotation(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -217,9 +218,9 @@ func TestPutBackBeforeRotation(t *testing.T) {
 	}
 }
 
-// TestRotateOften: keys are changed as often as anybody follows, and not once more:
-// a coordinator is never left with keys that it does not believe itself. After the
-// last time all goes on as after the first.
+// TestRotateOften: keys can be changed as often as callers can follow, and not once more, so a
+// coordinator never has keys that it would not accept itself. After the last change, everything
+// works as after the first.
 func TestRotateOften(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -232,12 +233,12 @@ func TestRotateOften(t *testing.T) {
 		!strings.Contains(err.Error(), "make a new coordinator") {
 		t.Errorf("once more: %v", err)
 	}
-	w.start() // the parties call
+	w.start() // the parties call and learn the keys
 	for i, p := range names(2) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
 	}
 	w.wait("trial", study.Released)
-	must(w.operator.Studies(ctx)) // it follows
+	must(w.operator.Studies(ctx)) // the operator learns the keys
 	if r := must(w.operator.Release(ctx, "trial")); len(r.Successions) != protocol.MaxSuccessions {
 		t.Errorf("the release carries %d successions", len(r.Successions))
 	}
@@ -252,8 +253,8 @@ func TestRotateOften(t *testing.T) {
 	must(folder.Backup(ctx, w.config.Dir, filepath.Join(t.TempDir(), "backup"), w.clock.Now()))
 }
 
-// TestAddresses: who calls learns where the replicas are, by a document that the coordinator
-// signed. An identity that came with an address of its own keeps it.
+// TestAddresses: a caller learns the replicas' addresses from a document that the coordinator
+// signed. An identity with an address of its own keeps it.
 func TestAddresses(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)

@@ -36,9 +36,8 @@ const (
 // childBatch makes a study of four parties fold in two transactions.
 const childBatch = 3
 
-// runChild runs a coordinator that kills itself at the n-th effect. Each time
-// before it asks the ledger, it writes down the sum it is about to release, or the
-// bodies that are kept.
+// runChild runs a coordinator that kills itself at the n-th effect. Before each request to the
+// ledger, it writes the sum or the kept bodies that it is about to release to a file.
 func runChild() {
 	dir := os.Getenv(childFolder)
 	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
@@ -46,7 +45,7 @@ func runChild() {
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
 	kill, times := os.Getenv(childKill), map[string]int{}
 	var s *Server
-	mark := make(chan struct{}, 1) // effects are counted one at a time
+	mark := make(chan struct{}, 1) // one effect is counted at a time
 	config.Checkpoint = func(effect string) {
 		mark <- struct{}{}
 		defer func() { <-mark }()
@@ -71,7 +70,7 @@ func runChild() {
 		if now == kill {
 			self, _ := os.FindProcess(os.Getpid())
 			self.Kill()
-			select {} // until it arrives
+			select {} // wait for the signal
 		}
 	}
 	s = must(New(config))
@@ -95,7 +94,7 @@ type child struct {
 
 func startChild(t *testing.T, dir, kill string) *child {
 	t.Helper()
-	// dead where the test ends early
+	// kills the process if the test ends early
 	c := &child{cmd: exec.CommandContext(t.Context(), must(os.Executable()))}
 	c.cmd.Env = append(os.Environ(), childFolder+"="+dir, childKill+"="+kill)
 	c.cmd.Stderr = os.Stderr
@@ -108,7 +107,7 @@ func startChild(t *testing.T, dir, kill string) *child {
 	return c
 }
 
-// end reads the effects that the process still tells, and waits for it.
+// end reads the remaining effects that the process prints, and waits for its end.
 func (c *child) end() (effects []string) {
 	for c.lines.Scan() {
 		if e, ok := strings.CutPrefix(c.lines.Text(), "effect "); ok {
@@ -119,10 +118,10 @@ func (c *child) end() (effects []string) {
 	return effects
 }
 
-// TestKill: a study of four parties, with the coordinator killed at each of its
-// effects, then started again. Each party votes on its own row only, so that
-// any cell above 1 in the sum proves a double count. Whatever was acknowledged
-// is in the sum; there is one release; ledger and release document agree.
+// TestKill: in a study of four parties, the coordinator is killed at each of its effects and
+// started again. Each party votes on its own row only, so any cell above 1 in the sum proves that a
+// vote was counted twice. Every acknowledged contribution is in the sum. There is one release, and
+// the ledger agrees with it.
 func TestKill(t *testing.T) {
 	const parties = 4
 	roster, pool := names(parties), poolOf(parties)
@@ -133,20 +132,20 @@ func TestKill(t *testing.T) {
 	killed(t, planOf(roster, pool, time.Now().Add(time.Hour)), pool, bodies, 2)
 }
 
-// TestKillKept is the same of a study of two parties that keeps its bodies: nothing is
-// folded into batches, and each body is in the release once.
+// TestKillKept is TestKill for a study of two parties that keeps its bodies: no batches are folded,
+// and each body is in the release once.
 func TestKillKept(t *testing.T) {
 	roster, pool := names(2), poolOf(30)
 	plan := ratioPlan(roster, pool, time.Now().Add(time.Hour))
 	killed(t, plan, pool, contributionsTo(must(newStudyChecker(plan, pool)).task, 2, 20), 0)
 }
 
-// killed carries a study through with a kill at each of its effects; it is folded in
-// so many batches.
+// killed runs a study to its end, with a kill at each of its effects. The study is folded in the
+// given number of batches.
 func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches int) {
 	t.Helper()
 	roster := plan.Roster
-	// One folder with everything but the study's own effects, copied for each n.
+	// Each n gets a copy of one folder, which has all that comes before the study's own effects.
 	w := newWorldIn(t, nil, nil)
 	identities := map[study.PartyID]protocol.Identity{}
 	for _, p := range roster {
@@ -164,7 +163,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
 
-	// carry carries one through, killed at an effect, and checks what it left.
+	// carry runs one study to its end, with a kill at one effect, and checks the files that remain.
 	carry := func(kill string) []string {
 		dir := filepath.Join(t.TempDir(), "coordinator")
 		copyFolder(dir, w.config.Dir)
@@ -221,10 +220,9 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	}
 }
 
-// runKilled carries a study through on a coordinator that kills itself at an
-// effect and is started again. Parties contribute under their helper's acceptance, where
-// the plan has one. Everybody repeats what failed. It returns the effects and how often
-// it was started again.
+// runKilled runs a study to its end with a coordinator that kills itself at an effect and is
+// started again. Parties contribute with their helper's acceptance if the plan has one. Everybody
+// repeats failed calls. It returns the effects and the number of restarts.
 func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protocol.Identity,
 	parties map[study.PartyID]protocol.Identity,
 	under func(acceptance protocol.Signed) (bodies [][]byte)) (effects []string, restarts int) {
@@ -234,8 +232,7 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 	c := startChild(t, dir, kill)
 	hash := study.HashOf(must(plan.Canonical()))
 	receipts := map[study.PartyID][]byte{}
-	// attempt makes a call until the coordinator answers, starting it again
-	// where it was killed.
+	// attempt makes a call until the coordinator answers. It starts a killed coordinator again.
 	attempt := func(id protocol.Identity, call func(*protocol.Client) error) {
 		for {
 			client := must(protocol.Dial(id,
@@ -268,7 +265,7 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		}
 		return err
 	})
-	for round := range 2 { // the second resends everything
+	for round := range 2 { // the second round sends everything again
 		for i, p := range plan.Roster {
 			attempt(parties[p], func(o *protocol.Client) error {
 				r, err := o.Contribute(ctx, hash, bodies[i])
@@ -284,8 +281,8 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		}
 	}
 	for state := study.Open; state != study.Released; {
-		// As agents do all the time: without it no release is made after a start. With PostgreSQL a
-		// start asks for contributions again.
+		// Agents call all the time, and after a start, the release waits for their calls. With
+		// PostgreSQL, a start also asks for contributions again.
 		for i, p := range plan.Roster {
 			attempt(parties[p], func(o *protocol.Client) error {
 				list, err := o.Studies(ctx)
@@ -305,7 +302,7 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 	return append(effects, c.end()...), restarts
 }
 
-// dead reports whether the process has ended, as a zombie not waited for.
+// dead reports whether the process has ended, even if nobody has waited for it (a zombie).
 func (c *child) dead() bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
 	if err != nil {

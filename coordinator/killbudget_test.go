@@ -20,8 +20,8 @@ import (
 	"caucus/study"
 )
 
-// budgetOf is the line of a configuration that allows what a study costs a server, to the last bit,
-// or a billionth of it less.
+// budgetOf is a configuration's line with a budget that is exactly a study's cost for a server, or
+// a billionth less.
 func budgetOf(task study.Task, enough bool) string {
 	after := privacy.NewTotals()
 	for _, c := range must(task.Charges(0)) {
@@ -34,7 +34,7 @@ func budgetOf(task study.Task, enough bool) string {
 	return fmt.Sprintf("budget: {party: {epsilon: %v, delta: 1e-6}}", epsilon)
 }
 
-// ledgerOf counts the charges of a stopped server's ledger, which verifies.
+// ledgerOf verifies a stopped server's ledger and returns its number of charges.
 func ledgerOf(dir string) int64 {
 	j := must(journal.OpenSQLite(filepath.Join(dir, folder.LedgerFile)))
 	n := must(privacy.Verify(context.Background(), j))[privacy.Party].Charges
@@ -42,20 +42,21 @@ func ledgerOf(dir string) int64 {
 	return n
 }
 
-// TestKillBudget: a study whose contributions both servers may have, while one server's budget is
-// too small by a billionth of the study's cost, as where the operator lowered it since. Where it is
-// the coordinator's, the study fails by itself and nobody is charged. Where it is the helper's, the
-// study waits, its operator cancels it, and the coordinator alone is charged, once. Either server
-// is killed by SIGKILL at each of its effects on the way. Then the study's place is free, the
-// helper has no share of it, and with that much budget again another study of the same cost is
-// released: nothing is promised or charged for the first any more. A short run tries a few effects.
+// TestKillBudget: both servers may have a study's contributions while one server's budget is a
+// billionth of the study's cost too small, as after an operator lowered it. If the coordinator's is
+// too small, the study fails and nobody is charged. If the helper's is too small, the study waits
+// until its operator cancels it, and only the coordinator is charged, once. On the way, either
+// server is killed by SIGKILL at each of its effects. In the end, the study's place is free and the
+// helper has no share of it. With a budget of the same size again, another study of the same cost
+// is released, so nothing is promised or charged for the first one. A short run tries a few
+// effects.
 func TestKillBudget(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	w := newSharedWorld(t, 2, func(p *study.Plan) { p.Deadline = time.Now().Add(time.Hour) })
 	s := w.opened()
 	all := w.uploads(s)
-	w.stopHelper() // so that nothing is checked yet
+	w.stopHelper() // so that no contribution is checked yet
 	w.contributed(s, all)
 	next := w.plan
 	next.Name = "next"
@@ -79,8 +80,7 @@ func TestKillBudget(t *testing.T) {
 		defer stop()
 		h := keepHelper(t, second, killHelper)
 		c := startChild(t, dir, killCoordinator)
-		// attempt makes a call until it succeeds, and starts the coordinator again where it was
-		// killed.
+		// attempt makes a call until it succeeds, and starts a killed coordinator again.
 		attempt := func(call func(*protocol.Client) error) {
 			for {
 				client := must(protocol.Dial(operator, protocol.DialOptions{
@@ -99,12 +99,12 @@ func TestKillBudget(t *testing.T) {
 				}
 			}
 		}
-		// until waits for a state of a study.
+		// until waits until a study has a given state.
 		until := func(name string, is func(protocol.Study) bool) {
 			var now protocol.Study
 			for ; !is(now); time.Sleep(10 * time.Millisecond) {
 				attempt(func(o *protocol.Client) (err error) {
-					_, err = o.Waive(ctx, "trial") // the parties do not call here
+					_, err = o.Waive(ctx, "trial") // the parties make no calls in this test
 					if err == nil || errors.Is(err, protocol.ErrInvalid) {
 						now, err = o.Study(ctx, name)
 					}
@@ -119,7 +119,7 @@ func TestKillBudget(t *testing.T) {
 			})
 			attempt(func(o *protocol.Client) error {
 				_, err := o.Cancel(ctx, "trial", "")
-				if errors.Is(err, study.ErrNotOpen) { // it was killed after it was cancelled
+				if errors.Is(err, study.ErrNotOpen) { // the kill came after the cancellation
 					return nil
 				}
 				return err
@@ -140,7 +140,7 @@ func TestKillBudget(t *testing.T) {
 			t.Errorf("%s: the two servers have %v charges, want %v", killed, got, want)
 		}
 
-		// With the budget of one study, the next one opens: the first promises nothing.
+		// The budget allows one study. The next one opens, so nothing is promised for the first.
 		settle(t, config, few, "budget: none")
 		settle(t, filepath.Join(second, helper.ConfigFile), "budget: none", enough)
 		h = keepHelper(t, second, "")

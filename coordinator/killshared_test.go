@@ -50,7 +50,7 @@ func runHelper() {
 		if now == kill {
 			self, _ := os.FindProcess(os.Getpid())
 			self.Kill()
-			select {} // until it arrives
+			select {} // wait for the signal
 		}
 	}
 	s := must(helper.New(config))
@@ -61,20 +61,20 @@ func runHelper() {
 	}
 }
 
-// keptHelper is a helper that is started again whenever it ends, until it is stopped.
+// keptHelper is a helper process that is started again whenever it ends, until stopped.
 type keptHelper struct {
 	mu      sync.Mutex // guards cmd, stopped and starts
 	cmd     *exec.Cmd
 	dir     string
 	stopped bool
 	starts  int
-	effects []string // once it is stopped
+	effects []string // read after the stop
 	done    chan struct{}
 }
 
 func keepHelper(t *testing.T, dir, kill string) *keptHelper {
 	h := &keptHelper{dir: dir, done: make(chan struct{})}
-	t.Cleanup(func() { h.end() }) // also where the test ends early
+	t.Cleanup(func() { h.end() }) // also if the test ends early
 	go func() {
 		defer close(h.done)
 		for {
@@ -121,8 +121,8 @@ func (k *keptHelper) end() (effects []string, starts int) {
 	return k.effects, k.starts
 }
 
-// copied copies the folders of both servers, which are stopped, for processes that find each
-// other there.
+// copied copies the folders of both stopped servers, for processes that find each other at the
+// copies' addresses.
 func (sw *sharedWorld) copied(t *testing.T) (dir, second string) {
 	top := t.TempDir()
 	dir, second = filepath.Join(top, "coordinator"), filepath.Join(top, "helper")
@@ -144,7 +144,7 @@ func (sw *sharedWorld) copied(t *testing.T) (dir, second string) {
 	return dir, second
 }
 
-// settle replaces a text of a configuration.
+// settle replaces a text in a configuration file.
 func settle(t *testing.T, path, old, new string) {
 	t.Helper()
 	text := strings.Replace(string(must(os.ReadFile(path))), old, new, 1)
@@ -154,11 +154,11 @@ func settle(t *testing.T, path, old, new string) {
 	must(0, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// TestKillShared: a study of two servers in processes of their own, with either killed by SIGKILL
-// at each of its effects, then started again. Whatever was acknowledged is in the release, once;
-// each server's ledger has one charge, and all that both signed verifies. Each budget is what the
-// study costs, to the last bit, so that what is asked twice must not be counted twice. A short run
-// tries a few effects, others each time one is added.
+// TestKillShared: in a study with two servers as processes, either is killed by SIGKILL at each of
+// its effects and started again. Every acknowledged contribution is in the release, once. Each
+// ledger has one charge, and all documents that both signed verify. Each budget is exactly the
+// study's cost, so a request that is repeated must not be counted twice. A short run tries a few
+// effects, others each time one is added.
 func TestKillShared(t *testing.T) {
 	t.Parallel()
 	const parties = 4
@@ -192,7 +192,7 @@ func TestKillShared(t *testing.T) {
 		return bodies
 	}
 
-	// carry carries the study through on copies of both folders.
+	// carry runs the study to its end on copies of both folders.
 	carry := func(killCoordinator, killHelper string) (effects, helpers []string) {
 		dir, second := w.copied(t)
 		settle(t, filepath.Join(dir, folder.ConfigFile), "budget: none", budgetOf(task, true))
@@ -254,14 +254,14 @@ func TestKillShared(t *testing.T) {
 	for _, e := range testlevel.Of(t, helpers, some(2)) {
 		carry("", e)
 	}
-	for i := range testlevel.N(t, 1, 40) { // both servers, at effects far apart
+	for i := range testlevel.N(t, 1, 40) { // both servers, at distant effects
 		carry(all[(i+1)*37%len(all)], helpers[(i+1)*11%len(helpers)])
 	}
 }
 
-// TestKillTold: the helper is told of a study that was cancelled by processes of their own, with
-// either killed by SIGKILL at each of its effects, then started again. It fails at both, its
-// shares are deleted, and neither is charged.
+// TestKillTold: the coordinator tells the helper that a study was cancelled. Both are processes,
+// and either is killed by SIGKILL at each of its effects and started again. The study fails at
+// both, its shares are deleted, and neither server is charged.
 func TestKillTold(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -291,7 +291,7 @@ func TestKillTold(t *testing.T) {
 	carry := func(killCoordinator, killHelper string) (effects, helpers []string) {
 		dir, second := w.copied(t)
 		h := keepHelper(t, second, killHelper)
-		// it tells when it starts, then each minute
+		// the coordinator tells the helper at its start, then each minute
 		for told, wait := false, 300*time.Millisecond; !told; killCoordinator, wait = "", 2*wait {
 			c := startChild(t, dir, killCoordinator)
 			late := time.AfterFunc(wait, func() { _ = c.cmd.Process.Signal(syscall.SIGTERM) })

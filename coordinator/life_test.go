@@ -17,8 +17,8 @@ import (
 	"caucus/study"
 )
 
-// TestLife: a study from draft to release: contributions, receipts, resends,
-// who may see what, and what is left behind.
+// TestLife: a study from draft to release, with contributions, receipts, repeated contributions,
+// access rights, and the files that remain.
 func TestLife(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -134,7 +134,7 @@ func TestLife(t *testing.T) {
 	w.stop()
 	agree(t, w.config.Dir, plan, pool, [][]byte{ballotFor(0, 6), ballotFor(1, 6), ballotFor(2, 6)},
 		r)
-	// No ballot and no clear sum is left in any file of the folder.
+	// No file of the folder contains a ballot or a sum without noise.
 	store := must(records.Open(filepath.Join(w.config.Dir, folder.StoreFile)))
 	defer store.Close()
 	must(0, store.View(ctx, func(tx records.Tx) error {
@@ -148,8 +148,8 @@ func TestLife(t *testing.T) {
 	}))
 }
 
-// TestBallotsAreWiped: bytes of a contribution are in no file of the folder
-// once the study is over, released or cancelled.
+// TestBallotsAreWiped: once a study is over, released or cancelled, no file of the folder contains
+// bytes of a contribution.
 func TestBallotsAreWiped(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -158,7 +158,7 @@ func TestBallotsAreWiped(t *testing.T) {
 	for _, p := range roster {
 		w.enrol(string(p))
 	}
-	// 500 bytes that are found nowhere by chance.
+	// 500 bytes, which no file contains by chance.
 	body := ballotFor(0, 4000)
 	for i := 16; i < len(body)-1; i++ {
 		body[i] = byte(i*i*31>>3) ^ byte(i)
@@ -192,7 +192,7 @@ func TestBallotsAreWiped(t *testing.T) {
 		}
 		for until := time.Now().Add(5 * time.Second); len(inFiles()) > 0 &&
 			time.Now().Before(until); {
-			time.Sleep(5 * time.Millisecond) // scrubbing follows the last state
+			time.Sleep(5 * time.Millisecond) // scrubbing comes after the last state
 		}
 		if left := inFiles(); len(left) > 0 {
 			t.Errorf("%s: the ballot is left in %v", end, left)
@@ -200,8 +200,8 @@ func TestBallotsAreWiped(t *testing.T) {
 	}
 }
 
-// TestBelowMinimum: too few contributions at the deadline fail the study and
-// spend nothing.
+// TestBelowMinimum: if there are too few contributions at the deadline, the study fails and spends
+// nothing.
 func TestBelowMinimum(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -222,8 +222,7 @@ func TestBelowMinimum(t *testing.T) {
 	}
 }
 
-// TestPlansRefused: what can never be released is refused before any party
-// contributes.
+// TestPlansRefused: a plan that can never be released is refused before any party contributes.
 func TestPlansRefused(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)

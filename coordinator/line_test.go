@@ -11,10 +11,10 @@ import (
 	"caucus/study"
 )
 
-// relay is a line to the helper. While it is held, connections stay, and nothing passes.
+// relay is a connection to the helper. While it is held, connections stay open, and nothing passes.
 type relay struct {
 	net.Listener
-	held sync.RWMutex // locked: nothing passes
+	held sync.RWMutex // while locked, nothing passes
 	// fault, if not nil, is asked before a piece passes: the n-th piece of the c-th connection, in
 	// the direction from the helper or to it. It returns false to end the connection there.
 	fault func(c, n int, answer bool) bool
@@ -62,7 +62,7 @@ func newRelay(t *testing.T, to string) *relay {
 	return r
 }
 
-// newRelayed is a world whose coordinator reaches the helper by a relay.
+// newRelayed is a world whose coordinator reaches the helper through a relay.
 func newRelayed(
 	t *testing.T, parties int, change func(*study.Plan), fault func(c, n int, answer bool) bool,
 ) (*sharedWorld, *relay) {
@@ -75,9 +75,9 @@ func newRelayed(
 	return w, line
 }
 
-// TestLine: a study of two servers over a line that fails goes through, is charged once at each
-// server, and leaves no place. Where connections end, each ends a piece later than the one before,
-// so that questions and answers are lost at many steps.
+// TestLine: a study with two servers succeeds over a line that fails. Each server is charged once,
+// and no place stays taken. If connections end, each lasts one piece longer than the one before, so
+// that questions and answers are lost at many steps.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -116,7 +116,7 @@ func TestLine(t *testing.T) {
 			repeat(func() (err error) {
 				s, err = w.parties["p0"].Study(ctx, "trial")
 				if err == nil && s.Helper.Document == nil {
-					err = context.DeadlineExceeded // the helper is silent just now
+					err = context.DeadlineExceeded // the helper does not answer at this moment
 				}
 				return err
 			})

@@ -33,8 +33,8 @@ const (
 	loadListen = "CAUCUS_COORDINATOR_LOAD_LISTEN"
 )
 
-// runLoad runs a coordinator as caucus coordinator run does, but that all calls
-// come at once, and nobody is waited for after the start.
+// runLoad runs a coordinator like "caucus coordinator run", except that all calls may come at once
+// and the start waits for nobody.
 func runLoad() {
 	config := must(folder.LoadConfig(filepath.Join(os.Getenv(loadFolder), folder.ConfigFile)))
 	config.Listen, config.WitnessWait = os.Getenv(loadListen), 0
@@ -47,10 +47,10 @@ func runLoad() {
 	must(0, s.Run(ctx))
 }
 
-// process is what the system knows of one.
+// process reads what the system knows about a process.
 type process struct{ pid int }
 
-// cpu is how long it has run, in both modes, counted in ticks of 10 ms.
+// cpu is the processor time of the process, in user and kernel mode, in ticks of 10 ms.
 func (p process) cpu() time.Duration {
 	text := must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid)))
 	_, rest, _ := strings.Cut(string(text), ") ")
@@ -58,7 +58,7 @@ func (p process) cpu() time.Duration {
 	return time.Duration(must(strconv.Atoi(fields[11]))+must(strconv.Atoi(fields[12]))) * 10 * time.Millisecond
 }
 
-// memory is VmHWM, the most bytes it had, or VmRSS, what it has now.
+// memory is the process's memory in bytes: the peak (VmHWM) or the present amount (VmRSS).
 func (p process) memory(what string) float64 {
 	for line := range bytes.Lines(must(os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid)))) {
 		if kb, ok := strings.CutPrefix(string(line), what+":"); ok {
@@ -68,8 +68,7 @@ func (p process) memory(what string) float64 {
 	return 0
 }
 
-// apart stops the world's coordinator and starts it again as a process of its own,
-// until the benchmark ends.
+// apart stops the world's coordinator and runs it as a separate process until the benchmark ends.
 func (w *world) apart() process {
 	w.stop()
 	server := exec.Command(must(os.Executable()))
@@ -87,10 +86,9 @@ func (w *world) apart() process {
 	return process{server.Process.Pid}
 }
 
-// BenchmarkLoad is a study of 500 parties, each on a connection of its own,
-// that all send a ballot of 2,000 rows at once to one coordinator on SQLite, a
-// process of its own beside them on the same machine. One iteration is one
-// study, from the first ballot to the last receipt.
+// BenchmarkLoad is a study of 500 parties, each with its own connection, which all send a ballot of
+// 2,000 rows at once to one coordinator on SQLite, a process of its own on the same machine. One
+// iteration is one study, from the first ballot to the last receipt.
 //
 //	go test ./coordinator -run '^$' -bench Load$ -benchtime 5x
 func BenchmarkLoad(b *testing.B) { load(b) }
@@ -104,7 +102,7 @@ func load(b *testing.B) {
 		w.enrol(string(p))
 	}
 	self := w.apart()
-	w.call() // all connect, as polling does
+	w.call() // all connect, as agents do
 	pool := poolOf(rows)
 	rng := rand.New(rand.NewPCG(1, 2))
 	bodies := make([][]byte, parties)
@@ -154,10 +152,10 @@ func load(b *testing.B) {
 	b.ReportMetric(self.memory("VmHWM")/1e6, "server-peak-MB")
 }
 
-// BenchmarkFleet is 10,000 agents, each with a certificate of its own, on a coordinator that
-// is a process of its own, in a study that names all of them: what they take of its memory
-// while they stay connected and after they left, and of the processor for the first poll, for a
-// later one that dials again, for one on a connection that stayed, and for the study's plan.
+// BenchmarkFleet connects 10,000 agents, each with its own certificate, to a coordinator that is a
+// process of its own, in a study that names all of them. It measures the coordinator's memory while
+// they are connected and after they left, and its processor time for the first poll, for a later
+// one that dials again, for one on an open connection, and for the study's plan.
 //
 //	GOGC=50 go test ./coordinator -run '^$' -bench Fleet -benchtime 1x -timeout 30m
 func BenchmarkFleet(b *testing.B) {
@@ -180,7 +178,7 @@ func BenchmarkFleet(b *testing.B) {
 	}))
 	server, pool := w.apart(), poolOf(100)
 	s := w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
-	// each has all agents do something, 16 at once.
+	// each makes all agents do something, 16 at once.
 	each := func(what string, do func(i int)) {
 		var next atomic.Int64
 		var wg sync.WaitGroup
@@ -212,7 +210,7 @@ func BenchmarkFleet(b *testing.B) {
 		for _, c := range clients {
 			c.Close()
 		}
-		time.Sleep(150 * time.Second) // the runtime collects every two minutes, and then gives back
+		time.Sleep(150 * time.Second) // after two minutes the runtime collects and returns memory
 		memory("left")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"caucus/privacy"
 )
 
-// visitor is somebody who opened a world's page with a link.
+// visitor is a browser that opened a world's page with a link.
 type visitor struct {
 	t    *testing.T
 	http *http.Client
@@ -45,9 +45,8 @@ func (v *visitor) get(path string) (code int, text string, took time.Duration) {
 	return reply.StatusCode, string(must(io.ReadAll(reply.Body))), time.Since(began)
 }
 
-// TestPageWaitsForNothing: while a transaction of the store, one of the ledger and the
-// lock of a study are held, as in a fold and a draw, pages load; and a page that is
-// loading holds none of them.
+// TestPageWaitsForNothing: pages load while a transaction of the store, one of the ledger, and a
+// study's lock are held, as during folding and drawing. A page that is loading holds none of them.
 func TestPageWaitsForNothing(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) { c.Page = "127.0.0.1:0" })
@@ -88,13 +87,13 @@ func TestPageWaitsForNothing(t *testing.T) {
 	for range 3 {
 		<-held
 	}
-	w.clock.add(4 * time.Second) // what was read of the ledger is old
+	w.clock.add(4 * time.Second) // the page's copy of the ledger is old now
 	for _, path := range []string{"", "study/" + s.Hash.String(), ""} {
 		code, text, took := v.get(path)
 		if code != http.StatusOK || !strings.Contains(text, "1 of 3 have contributed") {
 			t.Errorf("%q: %d %s", path, code, text)
 		}
-		if took > 5*time.Second { // it would wait for as long as they are held
+		if took > 5*time.Second { // a page that waits would take as long as they are held
 			t.Errorf("%q took %v", path, took)
 		}
 	}

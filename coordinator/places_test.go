@@ -21,8 +21,8 @@ func (sw *sharedWorld) places() int {
 	return len(must(helper.Studies(context.Background(), sw.helper)))
 }
 
-// TestPlaceEnds: a study that its operator cancels frees its place at the helper, with
-// contributions or without, and is not taken up again.
+// TestPlaceEnds: when an operator cancels a study, its place at the helper is free, with or without
+// contributions. The study is not taken up again.
 func TestPlaceEnds(t *testing.T) {
 	ctx := context.Background()
 	for name, contributes := range map[string]bool{"nobody contributed": false,
@@ -54,9 +54,9 @@ func TestPlaceEnds(t *testing.T) {
 	}
 }
 
-// TestPromisedOnce: the helper promises its budget once. An accepted study that is not released
-// counts, until it is released or ended. The helper's operator ends one by its name, and the
-// coordinator then fails it.
+// TestPromisedOnce: the helper promises its budget once. An accepted study counts until it is
+// released or ended. The helper's operator ends a study by its name, and the coordinator then fails
+// the study.
 func TestPromisedOnce(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 2, nil)
@@ -69,7 +69,7 @@ func TestPromisedOnce(t *testing.T) {
 		!strings.Contains(err.Error(), "beside the studies that it accepted") {
 		t.Fatalf("a budget is promised twice: %v", err)
 	}
-	must(w.operator.Open(ctx, "trial")) // again: it counts once
+	must(w.operator.Open(ctx, "trial")) // opening again counts once
 	w.stopHelper()
 	if err := helper.End(ctx, w.helper, "none"); !errors.Is(err, helper.ErrNoStudy) {
 		t.Errorf("no such study: %v", err)
@@ -89,9 +89,9 @@ func TestPromisedOnce(t *testing.T) {
 	}
 }
 
-// TestHalfIsEnded: a study whose other half cannot come is ended by its operator after this
-// server's noise was drawn. It says who was charged. Neither server draws again or gives out a
-// share, whatever is asked then.
+// TestHalfIsEnded: a study's other half cannot come, so the operator ends the study after this
+// server's noise was drawn. The study says who was charged. Neither server draws again or gives out
+// a share, whatever anybody asks afterwards.
 func TestHalfIsEnded(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 2, nil)
@@ -105,7 +105,7 @@ func TestHalfIsEnded(t *testing.T) {
 			t.Errorf("it says %q, not %q", r, want)
 		}
 	}
-	w.startHelperWith(0) // its operator raises it, too late
+	w.startHelperWith(0) // its operator raises the budget, too late
 	w.told()
 	if err := w.shareError(s.Hash); !errors.Is(err, aggregators.ErrFailed) {
 		t.Errorf("the helper's share: %v", err)
@@ -127,9 +127,10 @@ func TestHalfIsEnded(t *testing.T) {
 	}
 }
 
-// TestSilentHelper: a helper that is connected and does not answer is named within ten seconds,
-// with the time since when. Sites that have not begun get no acceptance, and so are charged
-// nothing. One that was charged before contributes as ever. All goes on once the helper answers.
+// TestSilentHelper: a helper is connected and does not answer. Within ten seconds, the study names
+// the helper and the time since when it is silent. Sites that have not begun get no acceptance, so
+// they are not charged. A site that was charged before still contributes. Everything goes on once
+// the helper answers.
 func TestSilentHelper(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -178,8 +179,8 @@ func TestSilentHelper(t *testing.T) {
 	w.verified()
 }
 
-// TestCancelledWhileSilent: while a call hangs at a silent helper, its study is cancelled at once,
-// and so is another. Both places are free once the helper answers.
+// TestCancelledWhileSilent: while a call waits for a silent helper, its study and another one can
+// be cancelled at once. Both places are free once the helper answers.
 func TestCancelledWhileSilent(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -217,8 +218,8 @@ func TestCancelledWhileSilent(t *testing.T) {
 	}
 }
 
-// TestHelperUnnamed: an open study whose coordinator no longer names its helper says so, and can be
-// cancelled.
+// TestHelperUnnamed: if a coordinator no longer names a study's helper, the open study says so, and
+// can be cancelled.
 func TestHelperUnnamed(t *testing.T) {
 	w := newSharedWorld(t, 2, nil)
 	w.opened()

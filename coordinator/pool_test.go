@@ -29,8 +29,7 @@ func runFetch() {
 	must(c.Pool(ctx, must(c.Study(ctx, os.Getenv(fetchStudy))), folder))
 }
 
-// stalling passes connections on to an address, but no more than most bytes of
-// its answers, and then nothing.
+// stalling passes connections on to an address. After a number of bytes of answers, nothing passes.
 func stalling(t *testing.T, to string, most int64) (address string) {
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { l.Close() })
@@ -42,7 +41,7 @@ func stalling(t *testing.T, to string, most int64) (address string) {
 			}
 			there := must(net.Dial("tcp", to))
 			go func() {
-				_, _ = io.Copy(there, here) // until the process that dialled is gone
+				_, _ = io.Copy(there, here) // until the dialling process has ended
 				there.Close()
 				here.Close()
 			}()
@@ -52,8 +51,8 @@ func stalling(t *testing.T, to string, most int64) (address string) {
 	return l.Addr().String()
 }
 
-// TestPoolResumesAfterKill: a process that is killed with SIGKILL in the middle
-// of a pool leaves what it had, and the next one asks only for the rest.
+// TestPoolResumesAfterKill: a process is killed by SIGKILL while it downloads a pool. Its part of
+// the pool stays, and the next process downloads only the rest.
 func TestPoolResumesAfterKill(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -89,8 +88,8 @@ func TestPoolResumesAfterKill(t *testing.T) {
 	}
 
 	left := func() float64 { return w.server.gate.Traffic().Left["party/p0"] }
-	// The server may still be sending to the killed process: wait until the meter,
-	// which only fills otherwise, no longer falls.
+	// The server may still be sending to the killed process. Wait until the meter, which otherwise
+	// only rises, no longer falls.
 	before := left()
 	for now := before; ; before = now {
 		time.Sleep(300 * time.Millisecond)
@@ -108,7 +107,7 @@ func TestPoolResumesAfterKill(t *testing.T) {
 	}
 }
 
-// dialFor is a client that is closed with the test.
+// dialFor is a client that is closed at the end of the test.
 func (w *world) dialFor(id protocol.Identity) *protocol.Client {
 	c := w.dial(id)
 	w.t.Cleanup(func() { c.Close() })

@@ -28,8 +28,8 @@ import (
 	"caucus/study"
 )
 
-// TestMove: a coordinator that is moved to PostgreSQL in the middle of a study has all that it had,
-// goes on there and nowhere else, and its files are not taken for it again.
+// TestMove: a coordinator is moved to PostgreSQL in the middle of a study. It keeps everything,
+// works only there from then on, and does not use its old files again.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -60,7 +60,7 @@ func TestMove(t *testing.T) {
 	if n := must(folder.Move(ctx, w.config.Dir, to)); n < 10 {
 		t.Errorf("%d rows", n)
 	}
-	must(folder.Move(ctx, w.config.Dir, to)) // again: as after a kill
+	must(folder.Move(ctx, w.config.Dir, to)) // again, as after a kill
 	if _, err := folder.Move(ctx, w.config.Dir, testserver.Database(t)); err == nil {
 		t.Error("it was moved a second time")
 	}
@@ -77,7 +77,7 @@ func TestMove(t *testing.T) {
 	if s := must(w.operator.Study(ctx, "second")); s.State == study.Released {
 		t.Error("released with ballots that PostgreSQL would have had in clear")
 	}
-	for i := range 2 { // they are asked for again
+	for i := range 2 { // the coordinator asks for the contributions again
 		if _, err := w.parties[string(names(3)[i])].Contribute(ctx, second.Hash,
 			ballotFor(2, 3)); !errors.Is(err, study.ErrOtherBytes) {
 			t.Errorf("other bytes: %v", err)
@@ -100,12 +100,12 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestPostgres runs tests of a coordinator's promises again, with PostgreSQL in place of files. A
-// long run does many. Others fill, damage or put back SQLite's files: the disk and the backups of
-// PostgreSQL are its operator's.
+// TestPostgres runs tests of a coordinator's promises again, with PostgreSQL in place of files. The
+// long test runs many. The remaining tests fill, damage or restore SQLite's files. With PostgreSQL,
+// disk and backups are its operator's duty.
 func TestPostgres(t *testing.T) {
 	store = testserver.Database
-	t.Cleanup(func() { store = nil }) // after the subtests, parallel ones included
+	t.Cleanup(func() { store = nil }) // after all subtests, also parallel ones
 	all := map[string]func(*testing.T){
 		"Closed": TestClosed, "Reopened": TestReopened, "GroupCommit": TestGroupCommit, "GroupRevoked": TestGroupRevoked, "GroupNotPersisted": TestGroupNotPersisted,
 		"BelowMinimum": TestBelowMinimum, "Budget": TestBudget, "Carried": TestCarried, "HelperForgets": TestHelperForgets, "GracefulStop": TestGracefulStop,
@@ -123,8 +123,8 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-// TestReplicas: of two replicas one leads, and the other says so. When the leader ends, the other
-// leads and reads the ballots that are stored, and callers that know both addresses call it.
+// TestReplicas: one of two replicas leads, and the other says so. When the leader ends, the other
+// one leads and reads the stored ballots. Callers that know both addresses call it.
 func TestReplicas(t *testing.T) {
 	ctx := context.Background()
 	w := newWorldIn(t, testserver.Database, knowsOthers)
@@ -212,8 +212,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestOldLeader: a coordinator that does not know that another one leads, as after a pause, commits
-// nothing: not to its store, not to its ledger, not to its shares.
+// TestOldLeader: a coordinator that does not know of a new leader, as after a pause, commits
+// nothing to its store, its ledger or its shares.
 func TestOldLeader(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -222,7 +222,7 @@ func TestOldLeader(t *testing.T) {
 	w.stop()
 	w.config.Store = testserver.Database(t)
 	must(folder.Move(ctx, w.config.Dir, w.config.Store))
-	old := must(New(w.config)) // nothing of it runs, so it notices nothing
+	old := must(New(w.config)) // none of its goroutines run, so it notices nothing
 	defer old.Close()
 	db := must(sql.Open("pgx", w.config.Store))
 	defer db.Close()
@@ -267,12 +267,12 @@ func TestOldLeader(t *testing.T) {
 	}
 }
 
-// BenchmarkLoadPostgres is BenchmarkLoad over a PostgreSQL with a synchronous standby, on disks
-// that both wait for.
+// BenchmarkLoadPostgres is BenchmarkLoad with PostgreSQL and a synchronous standby. Each commit
+// waits for both disks.
 //
 //	go test ./coordinator -run '^$' -bench LoadPostgres -benchtime 5x
 func BenchmarkLoadPostgres(b *testing.B) {
-	b.Setenv("TMPDIR", "/var/tmp") // not in memory
+	b.Setenv("TMPDIR", "/var/tmp") // on a disk, not in memory
 	pair := testserver.NewPair(b, "fsync=on")
 	store = func(testing.TB) string { return pair.Address() }
 	defer func() { store = nil }()

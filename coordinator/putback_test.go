@@ -14,10 +14,9 @@ import (
 	"caucus/study"
 )
 
-// TestStorePutBack: beside a ledger that answered for three parties, a store that
-// is put back to when it had two gets no answer for two: neither the old one,
-// which would be read as theirs, nor a new one. With the same three it gets the
-// old answer again.
+// TestStorePutBack: a ledger answered for three contributions, and then the store was restored to a
+// state with two. For two contributions the ledger gives neither the old answer, which would be
+// taken for theirs, nor a new one. For the same three it gives the old answer again.
 func TestStorePutBack(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)

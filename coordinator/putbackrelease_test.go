@@ -18,17 +18,17 @@ import (
 	"caucus/study"
 )
 
-// TestReleasePutBack: a study was released after a backup of the whole folder. Given its
-// release, the coordinator that is put back has it as it was, whatever became of the study
-// since and however far the backup was, and makes no second one.
+// TestReleasePutBack: a study was released after a backup of the whole folder. The restored
+// coordinator is given the release and then has it as before, whatever happened to the study since
+// and however old the backup is. It makes no second release.
 func TestReleasePutBack(t *testing.T) {
 	t.Parallel()
 	type life struct {
 		name string
-		// the backup is of before the study was made
+		// the backup is older than the study
 		before bool
-		since  func(*world, protocol.Study) // at the coordinator that was put back
-		// put back, and killed before it was reconciled
+		since  func(*world, protocol.Study) // done at the restored coordinator
+		// restored, and killed before its reconciliation
 		between func(w *world, r protocol.SignedRelease)
 		was     study.State
 		why     string
@@ -155,7 +155,7 @@ func TestReleasePutBack(t *testing.T) {
 				return nil
 			}))
 
-			// Of two releases the one that is stored stays, and that is said.
+			// Of two releases, the stored one stays, and the error says so.
 			other := r
 			other.Document = bytes.Replace(r.Document, []byte(`"parties":2`), []byte(`"parties":3`), 1)
 			if bytes.Equal(other.Document, r.Document) {

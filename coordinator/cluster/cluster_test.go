@@ -16,13 +16,14 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// world is replicas on memberlist's mock network, which loses packets and is cut as a test says.
+// world is a set of replicas on memberlist's mock network. Tests set which packets the network
+// loses, and cut connections.
 type world struct {
 	t        testing.TB
 	wires    []wire
 	replicas []*Cluster
 	loss     atomic.Uint64     // of 1000 packets
-	cut      [8][8]atomic.Bool // from, to
+	cut      [8][8]atomic.Bool // by sender and receiver
 }
 
 // wire is the transport of one replica.
@@ -34,7 +35,7 @@ type wire struct {
 
 var errCut = errors.New("cut")
 
-// lost reports whether what is sent to an address does not arrive. The n-th replica is at port n+1.
+// lost reports whether a packet to an address is lost. The n-th replica has port n+1.
 func (w wire) lost(to string) bool {
 	var n int
 	if _, port, err := net.SplitHostPort(to); err == nil {
@@ -52,7 +53,7 @@ func (w wire) WriteTo(packet []byte, to string) (time.Time, error) {
 
 func (w wire) WriteToAddress(packet []byte, to memberlist.Address) (time.Time, error) {
 	if to.Name = ""; !w.lost(to.Addr) {
-		// the mock waits for its reader
+		// the mock network waits until its packets are read
 		go w.MockTransport.WriteToAddress(append([]byte{}, packet...), to)
 	}
 	return time.Now(), nil
@@ -65,7 +66,7 @@ func (w wire) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (
 	return w.MockTransport.DialAddressTimeout(to, timeout)
 }
 
-// add starts a replica that looks for the n-th one.
+// add starts a replica that joins by the n-th one.
 func (w *world) add(at string, n int) *Cluster {
 	i := len(w.replicas)
 	name := fmt.Sprint("r", i)
@@ -82,7 +83,7 @@ func (w *world) add(at string, n int) *Cluster {
 
 func newWorld(t testing.TB, n int) *world {
 	w := &world{t: t}
-	var network memberlist.MockNetwork // its maps have no lock, so all are made before one is used
+	var network memberlist.MockNetwork // make all first: the maps have no lock
 	for i := range w.cut {
 		w.wires = append(w.wires, wire{network.NewTransport(fmt.Sprint("r", i)), w, i})
 	}
@@ -118,8 +119,8 @@ func (w *world) alive(i int) (n int) {
 	return n
 }
 
-// isolate cuts a replica off from all others, or heals that; one way: it hears them, and they do
-// not hear it.
+// isolate cuts a replica off from all others, or ends the cut. If one way, the replica still hears
+// the others, and they do not hear it.
 func (w *world) isolate(i int, cut, oneWay bool) {
 	for j := range w.cut {
 		w.cut[i][j].Store(cut && i != j)
@@ -127,7 +128,8 @@ func (w *world) isolate(i int, cut, oneWay bool) {
 	}
 }
 
-// until waits for something, generously: a busy machine is slow. It returns how long that took.
+// until waits for a condition, with a generous limit for busy machines. It returns the time that
+// passed.
 func (w *world) until(what string, is func() bool) time.Duration {
 	w.t.Helper()
 	start := time.Now()
@@ -154,9 +156,9 @@ func (w *world) lead(i int, epoch int64) {
 
 func (w *world) led(i int) bool { _, led := w.replicas[i].View().NewestEpoch(); return led }
 
-// TestGoneAndBack: a leader that is cut off, both ways or one, is gone for the others and stays
-// known with its epoch; when the cut heals it is back, under its name. A replica that comes
-// meanwhile hears who went.
+// TestGoneAndBack: a leader is cut off, in both directions or in one. The others see it as gone,
+// and still know its epoch. When the cut ends, the leader is back under its name. A replica that
+// joins in between also learns that the leader was gone.
 func TestGoneAndBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
@@ -187,8 +189,9 @@ func TestGoneAndBack(t *testing.T) {
 	}
 }
 
-// TestLoss: packets are lost. A living leader is rarely called gone, a dead one always. With half
-// of all packets lost memberlist errs: that is why PostgreSQL is asked too.
+// TestLoss: the network loses packets. A living leader is rarely taken for gone, and a dead one
+// always is. When half of all packets are lost, memberlist errs, which is why replicas also ask
+// PostgreSQL.
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	losses, watch, cuts := []uint64{300}, 3*time.Second, 1
@@ -222,8 +225,8 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestForged: garbage harms nobody, and who is said to be dead and lives says so. Memberlist trusts
-// its members: only they can send either.
+// TestForged: garbage has no effect, and a living replica that is reported dead contradicts the
+// report. Memberlist trusts its members, and only members can send such messages.
 func TestForged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
@@ -234,14 +237,14 @@ func TestForged(t *testing.T) {
 		for i := range garbage {
 			garbage[i] = byte(rand.Uint32())
 		}
-		garbage[0] = byte(rand.Uint32N(16)) // a kind of message that there is
+		garbage[0] = byte(rand.Uint32N(16)) // an existing kind of message
 		for i := range w.replicas {
 			mallory.WriteToAddress(append([]byte{}, garbage...),
 				memberlist.Address{Name: fmt.Sprint("r", i)})
 		}
 	}
 	for n := range 20 {
-		// A deadMsg (5) in msgpack, of an incarnation that has not been.
+		// A deadMsg (5) in msgpack, with an incarnation number that does not exist yet.
 		dead := append([]byte{5}, fmt.Sprintf("\x83\xabIncarnation\xce\x00\x00\x00%c\xa4Node\xa2r0\xa4From\xa2r2", 100+n)...)
 		mallory.WriteToAddress(dead, memberlist.Address{Name: "r1"})
 		w.until("it objects", func() bool { return w.led(1) && w.led(2) })
@@ -249,15 +252,15 @@ func TestForged(t *testing.T) {
 	w.until("all are there", w.whole)
 }
 
-// TestOnePlace: the process that comes after another one at its place takes it; the epoch of before
-// stays known.
+// TestOnePlace: a process that starts at the address of an earlier one replaces it. The earlier
+// one's epoch stays known.
 func TestOnePlace(t *testing.T) {
 	r := &Cluster{config: Config{Name: "own"}, all: map[string]Member{}, newest: map[string]int64{},
 		changed: make(chan struct{})}
 	now := time.Now()
 	for _, m := range []Member{
 		{Name: "first", At: "a", Alive: true, Since: now, State: State{Epoch: 4}},
-		// heard of late: it went before the first came
+		// a late message: this process ended before the first one started
 		{Name: "second", At: "a", Since: now.Add(-time.Hour)},
 		{Name: "third", At: "b", Since: now.Add(-KeepGone - time.Second)},
 		{Name: "fourth", At: "c", Since: now.Add(-time.Hour)},
@@ -268,7 +271,7 @@ func TestOnePlace(t *testing.T) {
 	r.hear()
 	r.put(Member{Name: "first", At: "a", Since: now})
 	r.put(Member{Name: "next", At: "a", Alive: true, Since: now})
-	// replaced before it was found gone, and then gone
+	// replaced before anybody noticed its end, and then gone
 	r.put(Member{Name: "late", At: "d", Alive: true, Since: now, State: State{Address: "d"}})
 	r.put(Member{Name: "new", At: "d", Alive: true, Since: now, State: State{Address: "d"}})
 	r.put(Member{Name: "late", At: "d", Since: now})
@@ -281,7 +284,8 @@ func TestOnePlace(t *testing.T) {
 	}
 }
 
-// TestUnreadable: words that this version cannot read change nothing; but who says them goes.
+// TestUnreadable: a state that this version cannot read leaves the sender's earlier state
+// unchanged. The sender can still leave. A sender without an earlier state becomes no member.
 func TestUnreadable(t *testing.T) {
 	r := &Cluster{config: Config{Name: "own"}, all: map[string]Member{}, newest: map[string]int64{},
 		changed: make(chan struct{})}
@@ -305,8 +309,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestFits: what a replica says of itself fits into memberlist's bound, whatever the version is
-// called.
+// TestFits: what a replica says about itself fits into memberlist's bound, however long the
+// version's name is.
 func TestFits(t *testing.T) {
 	long := State{Address: strings.Repeat("a", 100), Version: strings.Repeat("v", 600),
 		Database: strings.Repeat("d",

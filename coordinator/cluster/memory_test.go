@@ -13,14 +13,15 @@ import (
 	"caucus/protocol"
 )
 
-// TestOldMemory: what a replica wrote down before it ended is older than what the others tell it
-// when it starts again. However slowly it reads that, who lives is alive to it.
+// TestOldMemory: at its start, a replica reads what it stored before its last end. The others'
+// messages are newer, so replicas that they report alive stay alive, however slowly the file is
+// read.
 func TestOldMemory(t *testing.T) {
 	authority := must(protocol.NewAuthority(time.Now()))
 	first, at := opened(t, config(authority, "first"))
 	c := config(authority, "again", at)
 	c.Memory = filepath.Join(t.TempDir(), "replicas.json")
-	must(0, syscall.Mkfifo(c.Memory, 0o600)) // who reads it waits
+	must(0, syscall.Mkfifo(c.Memory, 0o600)) // a pipe, so its reader waits
 	go func() {
 		for until := time.Now().Add(2 * time.Second); len(first.living()) < 2 &&
 			time.Now().Before(until); {

@@ -25,7 +25,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// side is what one replica has of a coordinator's authority.
+// config is a replica's configuration, with certificates of a coordinator's authority.
 func config(a *protocol.Authority, name string, join ...string) Config {
 	c := Config{Name: name, Endpoints: Endpoints{Listen: "127.0.0.1:0", Join: join},
 		Log: slog.New(slog.DiscardHandler), Keys: func() []byte {
@@ -61,16 +61,16 @@ func (c *Cluster) living() (names []string) {
 	return names
 }
 
-// TestPort: two replicas find each other, answer questions, and part; nobody else is heard at their
-// port: no stranger, no member or operator, no former authority, no other coordinator's replica,
-// and nobody who speaks another protocol. Half-open connections keep no replica out.
+// TestPort: two replicas find each other, answer questions, and part. The port accepts nobody else:
+// no stranger, no member or operator, no former authority, no replica of another coordinator, and
+// no other protocol. Half-open connections keep no replica out.
 func TestPort(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	authority := must(protocol.NewAuthority(time.Now()))
 	first := must(Open(config(authority, "first"), State{Address: "first.example.org:1"}))
 	defer first.Close()
 	at := first.View().Own.At
-	for range 2 * mostGreets { // they say nothing
+	for range 2 * mostGreets { // connections that send nothing
 		conn := must(net.Dial("tcp", at))
 		defer conn.Close()
 	}
@@ -109,7 +109,7 @@ func TestPort(t *testing.T) {
 	noWord, unchecked, nobody := pair(protocol.RoleReplica), asks.Clone(), asks.Clone()
 	noWord.NextProtos, noWord.VerifyConnection = nil, nil
 	other := config(must(protocol.NewAuthority(time.Now())), "other").Client
-	for _, c := range []*tls.Config{unchecked, other} { // so that the other side alone refuses
+	for _, c := range []*tls.Config{unchecked, other} { // only the other side checks
 		c.InsecureSkipVerify, c.ClientSessionCache = true, nil
 	}
 	nobody.GetClientCertificate, nobody.ClientSessionCache = nil, nil
@@ -139,7 +139,7 @@ func TestPort(t *testing.T) {
 		_, _ = io.Copy(io.Discard, conn)
 		conn.Close()
 	}
-	// no length, too long, no such question, cut short
+	// a message without length, a too long one, an unknown question, one that ends early
 	for _, text := range []string{"p\x00\x00", "p\xff\xff", "x", "p\x00\x03ab"} {
 		conn := must(tls.Dial("tcp", at, asks))
 		_, _ = conn.Write([]byte(text))
@@ -163,8 +163,8 @@ func TestPort(t *testing.T) {
 	must(0, first.Close())
 }
 
-// TestMemory: a replica that starts while the others are away knows them and the newest epoch, and
-// that none of them lives. A file that was cut short harms nobody.
+// TestMemory: a replica that starts while the others are away knows their addresses and the newest
+// epoch, and that none of them is alive. A file that was cut short does no harm.
 func TestMemory(t *testing.T) {
 	authority := must(protocol.NewAuthority(time.Now()))
 	first, at := opened(t, config(authority, "first"))
@@ -193,14 +193,14 @@ func TestMemory(t *testing.T) {
 	opened(t, c)
 }
 
-// TestShutTwice: memberlist may shut its transport down too.
+// TestShutTwice: the transport may be shut down twice, because memberlist does so too.
 func TestShutTwice(t *testing.T) {
 	wire := must(listen(config(must(protocol.NewAuthority(time.Now())), "one")))
 	must(0, wire.Shutdown())
 	_ = wire.Shutdown()
 }
 
-// TestAdvertise: an address that nobody can dial is refused, with words.
+// TestAdvertise: an address that nobody can dial is refused, and the error says why.
 func TestAdvertise(t *testing.T) {
 	authority := must(protocol.NewAuthority(time.Now()))
 	c := config(authority, "one")
@@ -215,7 +215,7 @@ func TestAdvertise(t *testing.T) {
 	}
 }
 
-// from is a connection from a machine.
+// from is a connection from a given machine.
 type from struct {
 	net.Conn
 	host string
@@ -223,8 +223,8 @@ type from struct {
 
 func (f from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(f.host), Port: 1} }
 
-// TestCrowded: a connection too many costs the machine that has the most of them its oldest one,
-// whoever comes first or last.
+// TestCrowded: when there is a connection too many, the machine with the most connections loses its
+// oldest one, whichever connection came first.
 func TestCrowded(t *testing.T) {
 	const a, b, c = "10.0.0.1", "10.0.0.2", "10.0.0.3"
 	for i, test := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// heard is a view of the first member, over database 1/1/c unless a member says another.
+// heard is the first member's view. Members are over database 1/1/c unless they say otherwise.
 func heard(newest int64, members ...Member) View {
 	for i := range members {
 		if members[i].Database == "" {
@@ -26,8 +26,8 @@ func gone(m Member) Member { m.Alive = false; return m }
 
 func over(database string, m Member) Member { m.Database = database; return m }
 
-// TestLed: a leader is heard of only if it is alive, over the same database, under the newest
-// epoch. Whoever says otherwise leaves a paused leader in its place, or ends a living one.
+// TestLed: a view names a leader only if the leader is alive, over the same database, and has the
+// newest epoch. A wrong view would keep a paused leader in its place, or end a living one.
 func TestLed(t *testing.T) {
 	for name, c := range map[string]struct {
 		view   View
@@ -56,8 +56,8 @@ func TestLed(t *testing.T) {
 	}
 }
 
-// TestRival: a leader holds back for a living leader over another database, or under an epoch that
-// is not older.
+// TestRival: a leader waits while a living leader over another database, or with an epoch that is
+// not older, is known.
 func TestRival(t *testing.T) {
 	for name, c := range map[string]struct {
 		view  View
@@ -78,7 +78,7 @@ func TestRival(t *testing.T) {
 	}
 }
 
-// TestOlder: a newer program waits for living older ones over the same database.
+// TestOlder: a newer program waits while older ones over the same database are alive.
 func TestOlder(t *testing.T) {
 	knows := func(m Member, schemas ...int) Member { m.Schemas = schemas; return m }
 	for name, c := range map[string]struct {
@@ -97,8 +97,8 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// TestAddresses: agents get the addresses of all replicas of this coordinator, each once, and
-// nothing that cannot be dialled. Holders are asked for keys in the order of what they hold.
+// TestAddresses: agents get the addresses of all replicas of this coordinator, each once, and none
+// that cannot be dialled. Replicas that hold keys are asked in the order of how much they hold.
 func TestAddresses(t *testing.T) {
 	at := func(m Member, address string, keys int) Member {
 		m.Address, m.Keys = address, keys

@@ -23,7 +23,7 @@ import (
 	"caucus/study"
 )
 
-// made makes a coordinator's folder, of a coordinator that never ran.
+// made makes the folder of a coordinator that has never run.
 func made(t *testing.T) Config {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "coordinator")
@@ -31,7 +31,8 @@ func made(t *testing.T) Config {
 	return must(LoadConfig(filepath.Join(dir, ConfigFile)))
 }
 
-// charge spends the ledger in a folder, as a coordinator: with the head kept before it tells.
+// charge makes a charge in a folder's ledger, as a coordinator does: it stores the ledger's head
+// before it answers.
 func charge(t *testing.T, c Config, ids ...string) (lines []privacy.Line) {
 	t.Helper()
 	ctx := t.Context()
@@ -55,8 +56,9 @@ func charge(t *testing.T, c Config, ids ...string) (lines []privacy.Line) {
 	return lines
 }
 
-// TestBackup: a backup is made beside a coordinator that runs, holds no head file, and is put back
-// as it was made, to a new folder alone. How many entries it lacks is told.
+// TestBackup: a backup is made beside a running coordinator and contains no head file. It is
+// restored exactly, and only to a new folder. The report says how many ledger entries the backup
+// lacks.
 func TestBackup(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -111,8 +113,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestBackupReport: a report that names other files or another head than the backup has is said to
-// be changed, and nothing is restored by it.
+// TestBackupReport: if a report's files or head differ from the backup's, the report counts as
+// changed, and nothing is restored with it.
 func TestBackupReport(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -146,8 +148,8 @@ func TestBackupReport(t *testing.T) {
 	must(CheckBackup(ctx, out, ""))
 }
 
-// TestCheckBackup: a backup that is damaged, cut off or none at all does not pass,
-// and checking changes nothing in it.
+// TestCheckBackup: a check refuses a backup that is damaged, cut off, or no backup at all. The
+// check changes nothing in the backup.
 func TestCheckBackup(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -206,8 +208,8 @@ func TestCheckBackup(t *testing.T) {
 	}
 }
 
-// TestRestoreElsewhere: a configuration that names the folder it was in is not
-// restored to another one, which would not be used.
+// TestRestoreElsewhere: if a configuration names its own folder, its backup is not restored to
+// another folder, because a coordinator would use the named one.
 func TestRestoreElsewhere(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -225,9 +227,9 @@ func TestRestoreElsewhere(t *testing.T) {
 	must(Restore(ctx, out, dir))
 }
 
-// TestReconcileOnce: entries that a ledger has lost, while it gave their numbers
-// to others, are paid for once each, however often and in whatever order they are
-// brought forward; and not without those before them.
+// TestReconcileOnce: a ledger lost entries and gave their numbers to other entries. Each lost entry
+// is charged once, however often and in whatever order the entries are shown, and none is charged
+// without the entries before it.
 func TestReconcileOnce(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -259,7 +261,7 @@ func TestReconcileOnce(t *testing.T) {
 			t.Errorf("charged %v, want %d costs", charged, c.want)
 		}
 	}
-	// Its end alone shows that something came before it.
+	// This line alone shows that an entry came before it.
 	fourth := history(5, 6)
 	if _, err := Reconcile(ctx, dir, fourth[1:], nil); err == nil ||
 		!strings.Contains(err.Error(), "1 entries were published and are lost") {
@@ -268,12 +270,12 @@ func TestReconcileOnce(t *testing.T) {
 	if charged := must(Reconcile(ctx, dir, fourth, nil)); len(charged) != 2 {
 		t.Errorf("charged %v, want 2 costs", charged)
 	}
-	charge(t, c) // the head that is kept elsewhere went along
+	charge(t, c) // the head file outside the folder knows this charge
 }
 
-// TestReconcile: what a ledger lost is charged again once each, however often it is brought
-// forward: what the head file shows, what releases name, and costs alone; and nothing is charged
-// while a coordinator runs or while it is not known what was lost.
+// TestReconcile: each lost ledger entry is charged again once, however often it is shown: entries
+// in the head file, entries that releases name, and plain costs. Nothing is charged while a
+// coordinator runs, or while it is unknown what was lost.
 func TestReconcile(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -305,9 +307,9 @@ func TestReconcile(t *testing.T) {
 	if charged := must(Reconcile(ctx, c.Dir, lines, nil)); charged != nil {
 		t.Errorf("charged twice: %v", charged)
 	}
-	charge(t, c) // the head file went along
+	charge(t, c) // the head file knows this charge
 
-	// What is known of an entry may be its cost alone.
+	// An operator may know only an entry's cost.
 	c = made(t)
 	backup = must(os.ReadFile(c.Path(LedgerFile)))
 	lines = charge(t, c, "a")
@@ -318,9 +320,9 @@ func TestReconcile(t *testing.T) {
 	charge(t, c)
 }
 
-// TestHeadFile: a ledger is not opened without the head that remembers it, nor beside that of
-// another ledger; it is as far as the further of both, and a replica that stands by keeps what it
-// is told.
+// TestHeadFile: a ledger is not opened without its head file, or with that of another ledger. The
+// coordinator counts from the further one of ledger and head file. A standby stores the heads that
+// it is told.
 func TestHeadFile(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -377,8 +379,8 @@ func TestHeadFile(t *testing.T) {
 	}
 }
 
-// TestRotate: keys are changed as often as anybody follows; the old key signs the new one, and the
-// secrets of before are gone. A folder whose keyring leads to other keys is refused.
+// TestRotate: keys can be changed as often as callers can follow. The old key signs the new one,
+// and earlier secrets are deleted. A folder whose keyring leads to other keys is refused.
 func TestRotate(t *testing.T) {
 	c := made(t)
 	now := time.Now()
@@ -426,8 +428,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestMembersAreOnce: a member is made once, under a name that no other differs from in case only,
-// in one role; a name that came by a token is whoever has it as long as that member may call.
+// TestMembersAreOnce: a member is added once, with one role. No two names differ only in case. A
+// name from a token belongs to its holder for as long as that member may call.
 func TestMembersAreOnce(t *testing.T) {
 	c := made(t)
 	now := time.Now()
@@ -464,8 +466,9 @@ func TestMembersAreOnce(t *testing.T) {
 	must(0, ensure("joined", protocol.RoleParty))
 }
 
-// TestMakeHelper: keys for a helper are made once, a helper is named by its key beside a stopped
-// coordinator alone, and what is none is refused. Shares that were put back are reconciled.
+// TestMakeHelper: keys for a helper are made once. A helper is named by its key while the
+// coordinator is stopped, and an invalid key is refused. Shares that were restored from a backup
+// are reconciled.
 func TestMakeHelper(t *testing.T) {
 	c := made(t)
 	if _, err := ReconcileShares(t.Context(), c.Dir); err == nil ||
@@ -510,8 +513,8 @@ func TestMakeHelper(t *testing.T) {
 	}
 }
 
-// TestPutBack: a release that the store lost ends its study as released, all or none of them; one
-// that this coordinator did not sign is refused.
+// TestPutBack: a release that the store lost makes its study released again, completely or not at
+// all. A release that this coordinator did not sign is refused.
 func TestPutBack(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -567,8 +570,8 @@ features:
 	}
 }
 
-// TestStores: databases that are missing or empty are refused, one process leads, and the ledger of
-// a folder is found.
+// TestStores: missing or empty databases are refused, only one process leads, and a folder's ledger
+// is found.
 func TestStores(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -609,8 +612,8 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestLeader: what is moved to PostgreSQL is led by one process at a time, and who led before
-// writes nothing into any of the databases.
+// TestLeader: after a move to PostgreSQL, one process leads at a time. A former leader writes to
+// none of the databases.
 func TestLeader(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
@@ -619,7 +622,7 @@ func TestLeader(t *testing.T) {
 	if rows := must(Move(ctx, c.Dir, to)); rows < 2 {
 		t.Errorf("%d rows", rows)
 	}
-	must(Move(ctx, c.Dir, to)) // again: as after a kill
+	must(Move(ctx, c.Dir, to)) // again, as after a kill
 	if _, err := Move(ctx, c.Dir, testserver.Database(t)); err == nil {
 		t.Error("it was moved a second time")
 	}

@@ -9,7 +9,7 @@ import (
 	"caucus/privacy/journal"
 )
 
-// FuzzConfig: any text is refused or is a configuration that validates.
+// FuzzConfig: any text is either refused or a valid configuration.
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte("listen: 127.0.0.1:1\nlimits: {burst: 5}\nbudget: {record: {epsilon: 3, delta: 1e-6}}\ngrace: 3s\n"))
 	f.Add([]byte("metrics: localhost:1\nminimum_parties: 2\nbudget: none\n"))
@@ -70,8 +70,8 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// TestNoPasswordIsShown: no error about a database has the password of its address, in any form
-// that PostgreSQL's driver reads, and in some that it does not.
+// TestNoPasswordIsShown: no error about a database shows its password, for all forms of address
+// that PostgreSQL's driver reads, and for some that it does not read.
 func TestNoPasswordIsShown(t *testing.T) {
 	const secret = "HIDDEN"
 	for _, at := range []string{

@@ -13,10 +13,9 @@ import (
 	"caucus/protocol"
 )
 
-// TestInitWritesHead: the head file is there, beside the folder, before the first
-// charge, so that no moment exists when the ledger has an entry and the file does
-// not; and a folder that is made anew where one was lost does not begin with a
-// fresh budget.
+// TestInitWritesHead: Init writes the head file beside the folder before the first charge, so the
+// ledger never has an entry without a head file. A folder that is made anew after a loss does not
+// start with a fresh budget.
 func TestInitWritesHead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
@@ -34,7 +33,7 @@ func TestInitWritesHead(t *testing.T) {
 	if c.Budget != nil {
 		t.Errorf("a new coordinator has budget %v", c.Budget)
 	}
-	must(0, os.RemoveAll(dir)) // an Init that was cut off is done over
+	must(0, os.RemoveAll(dir)) // an Init that was cut off is repeated
 	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
 	must(0, os.RemoveAll(dir))
 	must(0, os.WriteFile(head, []byte("3:"+strings.Repeat("ab", 32)), 0o600))
@@ -44,8 +43,8 @@ func TestInitWritesHead(t *testing.T) {
 	}
 }
 
-// TestTroubleSaysWhatToDo: trouble of the machine's own is ErrUnavailable to who
-// calls, and in words what a person does about it.
+// TestTroubleSaysWhatToDo: a fault of the machine is ErrUnavailable for callers, and its text tells
+// the operator what to do.
 func TestTroubleSaysWhatToDo(t *testing.T) {
 	h := &Head{path: filepath.Join(t.TempDir(), "gone", "head")}
 	err := h.keep(privacy.Head{})
@@ -56,8 +55,8 @@ func TestTroubleSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestHeadIsOutside: a head file in the folder would be put back with it, so it would
-// remember nothing.
+// TestHeadIsOutside: a head file within the folder is refused, because a restore would replace it
+// too, and it would remember nothing.
 func TestHeadIsOutside(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	for _, head := range []string{filepath.Join(dir, "ledger.head"),
@@ -78,8 +77,8 @@ func TestHeadIsOutside(t *testing.T) {
 	}
 }
 
-// TestHelperAfterMove: a coordinator whose databases are in PostgreSQL, without one of shares, says
-// that the helper comes before the move.
+// TestHelperAfterMove: for a coordinator that moved to PostgreSQL without a database of shares, the
+// error says that the helper must be set up before the move.
 func TestHelperAfterMove(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))

@@ -32,7 +32,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// moved is a clock that tests set ahead; what waits for it goes by the machine's.
+// moved is a clock that tests set ahead. Waiting uses the machine's clock.
 type moved struct {
 	mu    sync.Mutex
 	ahead time.Duration
@@ -50,7 +50,7 @@ func (m *moved) add(d time.Duration) {
 	m.ahead += d
 }
 
-// book is a log that tests read.
+// book is a log that tests can read.
 type book struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -74,8 +74,8 @@ type unimplemented struct {
 	pb.UnimplementedAdministrationServer
 }
 
-// world is a gate with a registrar behind it, on loopback, and an operator. It knows no studies and
-// keeps no pools: it counts the bytes of those that it is given.
+// world is a gate with a registrar on loopback, and an operator. It has no studies. It stores no
+// pools, and only counts their bytes.
 type world struct {
 	unimplemented
 	*members.Registrar
@@ -89,7 +89,7 @@ type world struct {
 	registry     *prometheus.Registry
 	address      string
 	operator     *protocol.Client
-	hold         chan struct{} // an upload that has its place waits for it; nil: none waits
+	hold         chan struct{} // if not nil, an upload that has its place waits for it
 	holding      chan struct{}
 }
 
@@ -190,8 +190,8 @@ func (w *world) identity(name string) protocol.Identity {
 // callerOf is a member as its certificate names it.
 func callerOf(id protocol.Identity) protocol.Caller { return must(id.Caller()) }
 
-// TestRevokedInTheStore: who is revoked after the gate let it in, by whatever process, gets no new
-// certificate; and who is revoked here has its calls and connections ended.
+// TestRevokedInTheStore: a member that any process revokes in the store, after the gate let it in,
+// gets no new certificate. If this process revokes a member, its calls and connections end.
 func TestRevokedInTheStore(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, nil)
@@ -224,8 +224,8 @@ func TestRevokedInTheStore(t *testing.T) {
 	}
 }
 
-// TestTokenRevoked: a token that was stolen is ended, and with it whom it made, where that is
-// asked.
+// TestTokenRevoked: an operator revokes a stolen token and, on request, the members that joined by
+// it.
 func TestTokenRevoked(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, nil)
@@ -258,7 +258,7 @@ func TestTokenRevoked(t *testing.T) {
 	}
 }
 
-// TestCertify: an operator makes a certificate for a key that was carried.
+// TestCertify: an operator certifies a carried key.
 func TestCertify(t *testing.T) {
 	w := newWorld(t, nil)
 	request := must(must(protocol.NewEnrolment()).Request())
@@ -277,8 +277,9 @@ func TestCertify(t *testing.T) {
 	}
 }
 
-// TestPlaces: each member has its places for calls and for bytes, an invitation few; who has none
-// left is told that the coordinator is busy, and a call that ends gives its place back.
+// TestPlaces: each member has its own places for calls and bytes, and an invitation has few. A
+// member without a free place is told that the coordinator is busy. A call that ends frees its
+// place.
 func TestPlaces(t *testing.T) {
 	w := newWorld(t, func(c *folder.Config) {
 		c.Limits.Calls, c.Limits.AllCalls, c.Limits.Bytes = 3, 5, 1000
@@ -338,8 +339,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestConnectionsGiveWay: a member's connections are as many as it may have, the one that was idle
-// longest gives way, and strangers' failed handshakes are counted.
+// TestConnectionsGiveWay: a member has a limited number of connections. A new one replaces the one
+// that was idle longest. Failed handshakes of strangers are counted.
 func TestConnectionsGiveWay(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, func(c *folder.Config) { c.Limits.Connections = 2 })
@@ -371,7 +372,8 @@ func TestConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// TestUploads: a member has so many places for bodies in memory, and its bytes count.
+// TestUploads: a member has a limited number of places for bodies in memory, and its bytes are
+// limited.
 func TestUploads(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, func(c *folder.Config) { c.Limits.Streams = 1 })

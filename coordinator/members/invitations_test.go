@@ -25,8 +25,8 @@ func invite(t *testing.T, w *world, o protocol.InviteOptions) protocol.Invitatio
 	return v
 }
 
-// TestInvitations: an invitation works once, until it expires, and again with
-// the same key after a lost answer.
+// TestInvitations: an invitation works once, until it expires. After a lost answer, it works again
+// with the same key.
 func TestInvitations(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -92,8 +92,8 @@ func inviteName(w *world, name string) (string, time.Time, error) {
 	return w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
 }
 
-// TestStrangers: who is unknown, revoked, expired or of another authority
-// gets a typed refusal, and a clock that is off is said to be.
+// TestStrangers: callers that are unknown, revoked, expired or of another authority are refused
+// with a typed error. If a clock is wrong, the error says so.
 func TestStrangers(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -114,12 +114,12 @@ func TestStrangers(t *testing.T) {
 	at := func(d time.Duration) protocol.DialOptions {
 		return protocol.DialOptions{Now: func() time.Time { return w.clock.Now().Add(d) }}
 	}
-	// Its certificate, from the other authority.
+	// A certificate from the other authority.
 	foreign := must(protocol.Enrol(ctx, invite(t, other, protocol.InviteOptions{Name: "site"}),
 		must(protocol.NewEnrolment()), options))
 	mixed := foreign
 	mixed.CA = id.CA
-	// A certificate of the authority that the store does not know.
+	// A certificate from the right authority that is not in the store.
 	unknown, _, err := w.authority.IssueOwn("",
 		protocol.Caller{Name: "ghost", Role: protocol.RoleOperator}, id.Signer, w.clock.Now())
 	if err != nil {
@@ -150,7 +150,7 @@ func TestStrangers(t *testing.T) {
 		!strings.Contains(err.Error(), "revoked") {
 		t.Errorf("revoked: %v", err)
 	}
-	// Invited again, it has a new certificate; the old one stays revoked.
+	// After a second invitation, the party has a new certificate. The old one stays revoked.
 	again := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}),
 		must(protocol.NewEnrolment()), options))
 	if err := list(again, protocol.DialOptions{}); err != nil {
@@ -174,9 +174,9 @@ func TestStrangers(t *testing.T) {
 	if err := w.operator.Revoke(ctx, "nobody"); !errors.Is(err, protocol.ErrNotFound) {
 		t.Errorf("revoke nobody: %v", err)
 	}
-	// By the coordinator's clock the certificate is over; by the party's not.
-	// The coordinator's own certificate is always fresh by its clock, and good
-	// for a party that is less than two days behind.
+	// The certificate has expired by the coordinator's clock, but not by the party's. The
+	// coordinator's own certificate is always valid by its own clock, and for a party that is less
+	// than two days behind.
 	leaf := protocol.MemberValidity
 	w.clock.add(leaf + time.Hour)
 	if err := list(again, at(-2*time.Hour)); !errors.Is(err, protocol.ErrClock) ||
@@ -188,8 +188,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestRenewalsAreLimited: a member that renews again and again fills neither the
-// store nor the log; the next day it may again.
+// TestRenewalsAreLimited: a member that renews again and again fills neither the store nor the log.
+// It may renew again on the next day.
 func TestRenewalsAreLimited(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -222,9 +222,9 @@ func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (proto
 	return v, k
 }
 
-// TestJoinTokens: who holds a token gets a name and a certificate of its own, once for
-// each key, with the tags of the token, within its prefix, quota and time; nobody
-// becomes somebody who is there.
+// TestJoinTokens: a token's holder gets a name and a certificate, once for each key, with the
+// token's tags, and only within its prefix, quota and time. No holder gets an existing member's
+// name.
 func TestJoinTokens(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -249,7 +249,7 @@ func TestJoinTokens(t *testing.T) {
 	if err != nil || name != "dev-17" {
 		t.Fatalf("joined as %q: %v", name, err)
 	}
-	for _, wish := range []string{"dev-17", ""} { // an answer was lost
+	for _, wish := range []string{"dev-17", ""} { // the answer to the first request was lost
 		if again, _, err := join(key, wish); err != nil || !reflect.DeepEqual(again, first) {
 			t.Errorf("the same key again, as %q: another certificate, or %v", wish, err)
 		}
@@ -276,7 +276,7 @@ func TestJoinTokens(t *testing.T) {
 		}
 	}
 	unbound := v
-	unbound.Prefix = "" // what the agent's side knows of it binds nobody
+	unbound.Prefix = "" // the agent's copy of the prefix binds nobody
 	if _, err := protocol.Join(ctx, unbound, must(protocol.NewEnrolment()), "operator",
 		options); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a name beyond the prefix: %v", err)
@@ -291,7 +291,7 @@ func TestJoinTokens(t *testing.T) {
 			t.Errorf("member %+v", m)
 		}
 	}
-	// What it made may call, and what it is may not.
+	// Members that joined by the token may call. The token itself may not.
 	member := w.dial(first)
 	defer member.Close()
 	if _, err := member.Studies(ctx); err != nil {
@@ -304,7 +304,7 @@ func TestJoinTokens(t *testing.T) {
 	if _, err := bare.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a token asks for studies: %v", err)
 	}
-	// A name that a token's holder chose is given to nobody beside it.
+	// Nobody else gets a name that a token's holder chose.
 	if _, _, err := inviteName(w, "dev-17"); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("invited under the name of who joined: %v", err)
 	}
@@ -335,7 +335,7 @@ func TestJoinTokens(t *testing.T) {
 	}
 }
 
-// pemOfToken is a token's own certificate and key.
+// pemOfToken is a token's certificate and key.
 func pemOfToken(v protocol.Invitation) (certificate, key string) {
 	text := func(kind string, der []byte) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))

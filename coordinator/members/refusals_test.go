@@ -12,8 +12,8 @@ import (
 	"caucus/protocol"
 )
 
-// TestRefusals: one line a minute for each certificate and reason. If there are too many, all
-// others share one line.
+// TestRefusals: the log gets one line a minute for each certificate and reason. If there are too
+// many, the rest share one line.
 func TestRefusals(t *testing.T) {
 	var log bytes.Buffer
 	out := slog.New(slog.NewJSONHandler(&log, nil))
