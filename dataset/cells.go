@@ -127,12 +127,26 @@ func (f Feature) CellNames(apart bool) []string {
 
 // scale clamps a finite number to the feature's bounds and maps it to [0,1]. NaN stays NaN.
 func (f *Feature) scale(v float64) float64 {
+	return min(max(f.Position(min(max(v, f.Min), f.Max)), 0), 1)
+}
+
+// Position returns where a number lies in its column: 0 at the feature's Min, 1 at its Max. It does
+// not clamp.
+func (f Feature) Position(v float64) float64 {
 	lo, hi := f.Min, f.Max
-	v = min(max(v, lo), hi)
 	if f.Log {
 		v, lo, hi = math.Log1p(v), math.Log1p(lo), math.Log1p(hi)
 	}
-	return min(max((v-lo)/(hi-lo), 0), 1)
+	return (v - lo) / (hi - lo)
+}
+
+// Value is the inverse of Position.
+func (f Feature) Value(position float64) float64 {
+	if f.Log {
+		lo := math.Log1p(f.Min)
+		return math.Expm1(lo + position*(math.Log1p(f.Max)-lo))
+	}
+	return f.Min + position*(f.Max-f.Min)
 }
 
 func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }
@@ -190,7 +204,7 @@ func canonicalNumber(text string) (string, bool) {
 // has: 1_0 is not 10, 0x1p4 is not 16.
 func ParseNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !IsSourceForm(text)
+	return v, err == nil && v-v == 0 && !IsSourceForm(text)
 }
 
 // IsSourceForm reports whether a number has a character (_ or x) that only Go's source code allows

@@ -12,7 +12,7 @@ import (
 // NumberText returns the shortest text of a number with 32 or 64 bits; "" if it is not finite.
 func NumberText(v float64, bits int) string {
 	switch a := math.Abs(v); {
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	case v-v != 0:
 		return ""
 	case a != 0 && (a < 1e-6 || a >= 1e21):
 		return strconv.FormatFloat(v, 'e', -1, bits)

@@ -54,18 +54,11 @@ func (f *Feature) decode(v []float64, missing string) string {
 	if f.Missing && v[1] >= 0.5 {
 		return missing
 	}
-	lo, hi := f.Min, f.Max
-	t := math.Max(0, math.Min(v[0], 1))
-	if f.Log {
-		lo, hi = math.Log1p(lo), math.Log1p(hi)
-		t = math.Expm1(lo + t*(hi-lo))
-	} else {
-		t = lo + t*(hi-lo)
-	}
+	t := f.Value(max(0, min(v[0], 1)))
 	// Round to five digits of the range, and stay within the bounds.
 	if unit := math.Pow(10, math.Ceil(math.Log10(f.Max-f.Min))-5); unit > 0 {
 		t = math.Round(t/unit) * unit
 	}
-	t = math.Max(f.Min, math.Min(t, f.Max))
+	t = max(f.Min, min(t, f.Max))
 	return strconv.FormatFloat(t, 'g', 8, 64)
 }

@@ -322,7 +322,7 @@ func draftNumeric(name string, values []float64, missing bool) (Feature, string)
 	if low >= 0 && f.Min < 0 {
 		f.Min = 0
 	}
-	f.Log = low >= 0 && high > draftTail*math.Max(values[3*n/4], 1)
+	f.Log = low >= 0 && high > draftTail*max(values[3*n/4], 1)
 	if f.Min >= f.Max {
 		return Feature{}, same
 	}

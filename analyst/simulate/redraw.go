@@ -7,18 +7,17 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
-	"caucus/study/describe"
 )
 
 // redraw draws, again and again, the noise of a study and records in place of the parties' own, for
 // statistics that add up over records.
 type redraw struct {
 	of      bodies.Task
-	parties [][][]describe.Part // what each record of each party adds
+	parties [][][]bodies.Addend // what each record of each party adds
 	weight  int64               // number of all records
 }
 
-func (r *redraw) add(records [][]describe.Part) {
+func (r *redraw) add(records [][]bodies.Addend) {
 	r.parties, r.weight = append(r.parties, records), r.weight+int64(len(records))
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"caucus/study"
 	"caucus/study/bodies"
-	"caucus/study/describe"
 	"caucus/study/survival"
 	"caucus/study/survival/lifetable"
 )
@@ -87,10 +86,10 @@ func (s Survival) Run(ctx context.Context) (SurvivalSummary, error) {
 	exact := make([]float64, counted.Cells())
 	for _, rows := range d.Parties {
 		records := d.Private.Select(rows)
-		parts := make([][]describe.Part, records.Len())
+		parts := make([][]bodies.Addend, records.Len())
 		for i := range parts {
 			cell := counted.CellOf(records, i)
-			parts[i] = []describe.Part{{Cell: cell, Adds: 1}}
+			parts[i] = []bodies.Addend{{Cell: cell, Adds: 1}}
 			exact[cell]++
 		}
 		again.add(parts)

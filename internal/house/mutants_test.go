@@ -380,8 +380,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "a number that is missing is counted in a bin too", room: "study/describe", file: "statistic.go",
-		old:   "\t\tout = append(out, Part{at + k, l.Step})\n",
-		new:   "\t\tout = append(out, Part{at + k, l.Step})\n\t\tif c.flagged && row[c.encoded+1] > 0.5 {\n\t\t\tout = append(out, Part{at, l.Step})\n\t\t}\n",
+		old:   "\t\tadd(at+k, l.Step)\n",
+		new:   "\t\tadd(at+k, l.Step)\n\t\tif c.flagged && row[c.encoded+1] > 0.5 {\n\t\t\tadd(at, l.Step)\n\t\t}\n",
 		found: "TestBoundHolds",
 	},
 	{
@@ -1012,7 +1012,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "O: a record without a score has that of the record before", room: "study/evaluate", file: "score.go", in: "study/conformance",
-		old: "\t\treturn math.NaN()\n\t}\n\tswitch f := s.feature; {", new: "\t\treturn last\n\t}\n\tlast = v\n\tswitch f := s.feature; {",
+		old: "\t\treturn math.NaN()\n\t}\n\tif s.LogOdds {", new: "\t\treturn last\n\t}\n\tlast = v\n\tif s.LogOdds {",
 		more: "\nvar last = math.NaN()\n", found: "TestRecordsAddUp",
 	},
 	{

@@ -17,6 +17,12 @@ type Task struct {
 	Fresh     uint64 // seeds the public randomness in the search for λ
 }
 
+// Addend is what a record adds to one number of a Statistic's vector.
+type Addend struct {
+	Cell int
+	Adds int64
+}
+
 // Statistic describes the vector that each party contributes, the release of their sum, and the
 // result of that.
 type Statistic interface {

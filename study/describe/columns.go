@@ -207,8 +207,6 @@ func (c Column) Value(v float64) float64 {
 }
 
 func (c Column) position(v float64) float64 {
-	if c.Log {
-		v = math.Log1p(v)
-	}
-	return (v - c.scale(0)) / (c.scale(1) - c.scale(0))
+	of := dataset.Feature{Min: c.Edges[0], Max: c.Edges[len(c.Edges)-1], Log: c.Log}
+	return of.Position(v)
 }

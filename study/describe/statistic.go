@@ -155,28 +155,24 @@ func (l Layout) whole() []Column {
 	return append([]Column{*l.Group}, l.Columns...)
 }
 
-// Part is what a record adds to one number of the vector.
-type Part struct {
-	Cell int
-	Adds int64
-}
-
-func (l Layout) parts(out []Part, row []float64, class int) []Part {
+func (l Layout) parts(out []bodies.Addend, row []float64, class int) []bodies.Addend {
+	add := func(cell int, n int64) { out = append(out, bodies.Addend{Cell: cell, Adds: n}) }
 	group := 0
 	if l.Inside {
-		out = append(out, Part{0, l.Step})
+		add(0, l.Step)
 	}
 	if l.Group != nil {
 		group = l.Group.of(row, class)
-		out = append(out, Part{l.Group.First + group, l.Step})
+		add(l.Group.First+group, l.Step)
 	}
 	for _, c := range l.Columns {
 		k, at := c.of(row, class), c.At(group)
-		out = append(out, Part{at + k, l.Step})
+		add(at+k, l.Step)
 		if c.Levels == nil && k < c.Bins() {
 			first, second := c.Within(row[c.encoded], k)
 			at += c.Cells()
-			out = append(out, Part{at, l.steps(first)}, Part{at + 1, l.steps(second)})
+			add(at, l.steps(first))
+			add(at+1, l.steps(second))
 		}
 	}
 	return out
@@ -184,9 +180,9 @@ func (l Layout) parts(out []Part, row []float64, class int) []Part {
 
 // Parts returns what each record adds to a site's vector, for a checked plan. The site releases the
 // sum with noise.
-func Parts(p study.Plan, r *dataset.Records) [][]Part {
+func Parts(p study.Plan, r *dataset.Records) [][]bodies.Addend {
 	l := LayoutOf(p, TermsOf(p))
-	out := make([][]Part, r.Len())
+	out := make([][]bodies.Addend, r.Len())
 	for i, class := range r.Y {
 		if !r.IsOutside(i) {
 			out[i] = l.parts(nil, r.X.RawRowView(i), class)
@@ -206,7 +202,7 @@ func countsMissing(p study.Plan) bool { return p.Form >= study.FormCommitted }
 
 func (l Layout) count(r *dataset.Records) []int64 {
 	out := make([]int64, l.cells)
-	var parts []Part
+	var parts []bodies.Addend
 	for i, class := range r.Y {
 		if r.IsOutside(i) {
 			continue

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"caucus/dataset"
@@ -44,18 +43,12 @@ func groupsOf(s dataset.Schema, by Grouping, apart bool) (Groups, error) {
 		if len(by.Edges) == 0 || len(by.Edges) > 20 {
 			return fail("column %q is a number: give 1 to 20 edges that cut it into groups", f.Column)
 		}
-		scale := func(v float64) float64 { return (v - f.Min) / (f.Max - f.Min) }
-		if f.Log {
-			scale = func(v float64) float64 {
-				return (math.Log1p(v) - math.Log1p(f.Min)) / (math.Log1p(f.Max) - math.Log1p(f.Min))
-			}
-		}
 		name := "below " + fmt.Sprintf("%g", by.Edges[0])
 		for i, e := range by.Edges {
 			if !(e > f.Min && e < f.Max) || i > 0 && !(e > by.Edges[i-1]) {
 				return fail("edges of column %q must increase between its bounds %g and %g", f.Column, f.Min, f.Max)
 			}
-			g.edges, g.Levels = append(g.edges, scale(e)), append(g.Levels, name)
+			g.edges, g.Levels = append(g.edges, f.Position(e)), append(g.Levels, name)
 			if name = fmt.Sprintf("%g and above", e); i+1 < len(by.Edges) {
 				name = fmt.Sprintf("%g to %g", e, by.Edges[i+1])
 			}

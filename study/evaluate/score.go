@@ -121,15 +121,10 @@ func (s *Scorer) inColumn(row []float64) float64 {
 	if !(v >= 0 && v <= 1) || row[s.column+1] > 0.5 {
 		return math.NaN()
 	}
-	switch f := s.feature; {
-	case s.LogOdds:
+	if s.LogOdds {
 		return binning.LogOdds(v)
-	case f.Log:
-		low, high := math.Log1p(f.Min), math.Log1p(f.Max)
-		return math.Expm1(low + v*(high-low))
-	default:
-		return f.Min + v*(f.Max-f.Min)
 	}
+	return s.feature.Value(v)
 }
 
 // All returns the scores of encoded rows for each judged class, NaN for a missing score.

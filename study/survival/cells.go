@@ -1,7 +1,6 @@
 package survival
 
 import (
-	"math"
 	"slices"
 
 	"caucus/dataset"
@@ -57,10 +56,9 @@ func LayoutOf(s dataset.Schema, t Terms) (Layout, error) {
 	if !ok || f.Kind != dataset.Numeric {
 		return l, study.PlanError("survival.time", "%q is no number of the schema: name the column of the time to the event or to when somebody was last seen, a feature of its own", t.Time)
 	}
-	place := placeIn(f)
-	l.time = numeric{at: block.Start, flagged: f.Missing, zero: place(0)}
+	l.time = numeric{at: block.Start, flagged: f.Missing, zero: f.Position(0)}
 	for _, e := range l.Edges {
-		l.time.places = append(l.time.places, place(e))
+		l.time.places = append(l.time.places, f.Position(e))
 	}
 	names := append([]string{t.Event.Is}, t.Causes...)
 	var err error
@@ -119,16 +117,6 @@ func codedAs(s dataset.Schema, term, column string, as func(string) int,
 
 // otherLevel is the level of texts that the schema does not name, where it lists one for them.
 const otherLevel = "other"
-
-// placeIn returns where a number lies on a feature's encoded scale.
-func placeIn(f dataset.Feature) func(v float64) float64 {
-	scale := func(v float64) float64 { return v }
-	if f.Log {
-		scale = math.Log1p
-	}
-	low, high := scale(f.Min), scale(f.Max)
-	return func(v float64) float64 { return (scale(v) - low) / (high - low) }
-}
 
 // feature returns a column's own feature with its first encoded block.
 func feature(s dataset.Schema, column string) (dataset.Feature, dataset.Block, bool) {

@@ -154,11 +154,8 @@ func (c *Counts) Sensitive(
 
 // Deviation returns the standard deviation of the noise on a count that has so many noises.
 func (c *Counts) Deviation(draws int) (float64, error) {
-	t, err := c.Terms(1)
-	if err != nil {
-		return 0, err
-	}
-	return math.Sqrt(float64(draws) * privacy.VarianceOf(t.Mechanism, t.Bound, 0, c.Cells())), nil
+	v, err := variance(c.plan, c.terms, c.Cells(), draws)
+	return math.Sqrt(v), err
 }
 
 // Counts describes one site's histogram before noise, a line for each group.

@@ -146,13 +146,12 @@ func (t Terms) check(s dataset.Schema) (Layout, error) {
 	case len(t.Edges) > 0 && t.Edges[len(t.Edges)-1] != t.Until:
 		return l, study.PlanError("survival.edges", "the last ends at %g, the curve at %g: let them be the same, or leave until out", t.Edges[len(t.Edges)-1], t.Until)
 	}
-	place := placeIn(f)
 	for _, e := range t.ends() {
 		if !(e > first) {
 			return l, study.PlanError("survival.edges", "%v: give times that rise, from above %g",
 				t.ends(), math.Max(0, f.Min))
 		}
-		if place(e)-place(first) < leastWidth {
+		if f.Position(e)-f.Position(first) < leastWidth {
 			return l, study.PlanError("survival.edges", "the interval from %g to %g is too short beside the range of %s, %g to %g: narrow that range in the schema", first, e, t.Time, f.Min, f.Max)
 		}
 		first = e
@@ -211,21 +210,22 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t.Bins = leastBins
 	parties := int(p.MostParties())
 	if d := t.expected(*p, pool, p.Size(parties)); d > 0 {
-		if v, err := variance(*p, t, p.Noise.Draws(parties)); err == nil {
+		if v, err := variance(*p, t, mostBins*2, p.Noise.Draws(parties)); err == nil {
 			t.Bins = int(min(max(1.25*d/v, leastBins), mostBins))
 		}
 	}
 	return p.SetTerms(t)
 }
 
-// variance returns the variance of the noise on a released count.
-func variance(p study.Plan, t Terms, draws int) (float64, error) {
+// variance returns the variance of the noise on a released count, one of so many cells, that has
+// so many noises.
+func variance(p study.Plan, t Terms, cells, draws int) (float64, error) {
 	b := boundOf(p, t)
-	m, err := p.Calibrate(b, mostBins*2)
+	m, err := p.Calibrate(b, cells)
 	if err != nil {
 		return 0, err
 	}
-	return float64(draws) * privacy.VarianceOf(m, b, 0, mostBins*2), nil
+	return float64(draws) * privacy.VarianceOf(m, b, 0, cells), nil
 }
 
 // expected returns the expected number of events in the smallest group, of which at least half an
