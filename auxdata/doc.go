@@ -4,5 +4,5 @@
 //   - A pool is identified by the SHA-256 digest of its canonical bytes. Parties with the same
 //     digest have the same rows and weights.
 //   - Nothing here depends on private data, except on numbers that were released already.
-//   - Make draws a pool if there is none, and Check lists gaps of a pool.
+//   - Package support draws a pool if there is none, and lists gaps of a pool.
 package auxdata

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"caucus/auxdata"
+	"caucus/auxdata/support"
 	"caucus/dataset"
 )
 
@@ -21,7 +22,7 @@ features:
 	if err != nil {
 		panic(err)
 	}
-	drawn, err := auxdata.Make(schema, 1000, auxdata.Uniforms(schema), rand.New(rand.NewPCG(1, 1)))
+	drawn, err := support.Draw(schema, 1000, support.Uniforms(schema), rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		panic(err)
 	}
@@ -36,7 +37,7 @@ features:
 	if err != nil {
 		panic(err)
 	}
-	for _, gap := range auxdata.Check(schema, pool).Gaps {
+	for _, gap := range support.Check(schema, pool).Gaps {
 		fmt.Println("gap:", gap)
 	}
 	// Output:

@@ -13,7 +13,7 @@ import (
 
 	"caucus/aggregation"
 	"caucus/analyst/simulate"
-	"caucus/auxdata"
+	"caucus/auxdata/support"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
@@ -157,7 +157,7 @@ func (d *jiElkanData) draw(setting string, rng *rand.Rand) (jiElkanDraw, error) 
 	if setting != "uniform" {
 		return out, nil
 	}
-	table, err := auxdata.Make(d.full, min(len(pool), jiElkanPool), auxdata.Uniforms(d.full), rng)
+	table, err := support.Draw(d.full, min(len(pool), jiElkanPool), support.Uniforms(d.full), rng)
 	if err != nil {
 		return out, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"caucus/agent/source"
 	"caucus/auxdata"
+	"caucus/auxdata/support"
 	"caucus/cmd/internal/console"
 	"caucus/cmd/internal/input"
 	"caucus/dataset"
@@ -77,13 +78,13 @@ informative means; see caucus simulate classify --pool.`,
 			}
 			doc := madePool{Out: out, Rows: rows, From: "the schema alone"}
 			var s dataset.Schema
-			var margins []auxdata.Margin
+			var margins []support.Margin
 			var err error
 			if release == "" {
 				if s, err = source.ReadSchema(schema); err != nil {
 					return err
 				}
-				margins = auxdata.Uniforms(s)
+				margins = support.Uniforms(s)
 			} else {
 				r, p, err := usableRelease(release)
 				if err != nil {
@@ -94,7 +95,7 @@ informative means; see caucus simulate classify --pool.`,
 				}
 				s, doc.From = p.Schema, "the margins of "+release
 			}
-			table, err := auxdata.Make(s, rows, margins, rand.New(rand.NewPCG(seed, 0x706f6f6c)))
+			table, err := support.Draw(s, rows, margins, rand.New(rand.NewPCG(seed, 0x706f6f6c)))
 			if err != nil {
 				return err
 			}
@@ -143,7 +144,7 @@ pool has, but cannot make missing rows.`,
 			if err != nil {
 				return err
 			}
-			doc := auxdata.Check(s, p)
+			doc := support.Check(s, p)
 			for _, r := range remarks {
 				doc.Warnings = append(doc.Warnings, r.String())
 			}

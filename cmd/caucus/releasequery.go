@@ -8,6 +8,7 @@ import (
 
 	"caucus/aggregation"
 	"caucus/auxdata"
+	"caucus/auxdata/support"
 	"caucus/cmd/internal/console"
 	"caucus/cmd/internal/input"
 	"caucus/dataset"
@@ -68,7 +69,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 			if err != nil {
 				return console.Usagef("%w", err)
 			}
-			share, err := auxdata.FractionOf(holds, q.weighed.Said.Weight)
+			share, err := support.FractionOf(holds, q.weighed.Said.Weight)
 			if err != nil {
 				return err
 			}

@@ -45,6 +45,7 @@ var rooms = map[string][]string{
 	"privacy/journal":           {"internal/database", "privacy"},
 	"privacy/audit":             {},
 	"privacy/audit/laws":        {"privacy/audit"},
+	"auxdata/support":           {"auxdata", "dataset"},
 	"auxdata":                   {"internal/csvfile", "dataset"},
 	"aggregation/embedding":     {"dataset"},
 	"aggregation/solving":       {},
@@ -69,7 +70,7 @@ var rooms = map[string][]string{
 	"study/labels":              {"study", "study/bodies", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
 	"study/ratio/estimated":     {"aggregation", "aggregation/embedding", "aggregation/ratio", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/ratio"},
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "auxdata", "dataset", "privacy", "aggregation/embedding"},
-	"study/reweigh/weighed":     {"aggregation", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/reweigh"},
+	"study/reweigh/weighed":     {"aggregation", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/reweigh", "auxdata/support"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/survival":            {"study", "study/bodies", "study/keyed", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/survival/lifetable":  {"study", "study/bodies", "study/survival", "aggregation/validation", "privacy"},
@@ -153,6 +154,7 @@ var pure = map[string][]string{
 	"aggregation/solving":      {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"aggregation/binning":      {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/evaluate/judged":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"auxdata/support":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 }
 
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.
@@ -231,6 +233,7 @@ var beyondSites = []string{
 	"analyst/report",
 	"analyst/simulate",
 	"analyst/terms",
+	"auxdata/support",
 	"cmd/caucus",
 	"coordinator",
 	"study/classifier/fitted",

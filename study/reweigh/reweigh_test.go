@@ -13,6 +13,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/auxdata"
+	"caucus/auxdata/support"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -302,7 +303,7 @@ func TestMadePool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := auxdata.Make(schema, 4000, margins, rand.New(rand.NewPCG(7, 7)))
+	table, err := support.Draw(schema, 4000, margins, rand.New(rand.NewPCG(7, 7)))
 	if err != nil {
 		t.Fatal(err)
 	}

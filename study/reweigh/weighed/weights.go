@@ -12,6 +12,7 @@ import (
 
 	"caucus/aggregation"
 	"caucus/auxdata"
+	"caucus/auxdata/support"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -284,7 +285,7 @@ func (w weigher) law(out *Weights, laplace bool) (*aggregation.WeightLaw,
 func (w weigher) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.Plan.Seed, 0x6c6177)) }
 
 // MarginsOf returns the released means by block of features, for auxdata.Make.
-func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
+func MarginsOf(r study.Release) ([]support.Margin, error) {
 	w, err := WeightsOf(r)
 	if err != nil || w.Means == nil {
 		return nil, fmt.Errorf("read margins: this release holds no feature means: use one of a reweigh study by entropy, of enough records")
@@ -300,14 +301,14 @@ func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	return marginsOf(p, d, w.Means)
 }
 
-func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]auxdata.Margin,
+func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]support.Margin,
 	error) {
 	if p.Map.Kind != dataset.IdentityMap || len(means) != d.Cells() {
 		return nil, fmt.Errorf("read margins: the plan releases projected features, not the schema's")
 	}
-	var out []auxdata.Margin
+	var out []support.Margin
 	for _, b := range p.Schema.Blocks() {
-		m := auxdata.Margin{Mean: 0.5}
+		m := support.Margin{Mean: 0.5}
 		if b.OneHot {
 			m.Shares = means[b.Start : b.Start+b.Width]
 		} else {

@@ -1,4 +1,4 @@
-package auxdata
+package support
 
 import (
 	"fmt"
@@ -53,14 +53,14 @@ func Uniforms(s dataset.Schema) []Margin {
 	return out
 }
 
-// Make draws a pool of n rows, each block independently from its margin: levels by their shares; a
+// Draw draws a pool of n rows, each block independently from its margin: levels by their shares; a
 // number by its bins, uniformly inside each, or, if only the mean is known, from the density of
 // largest entropy on [0,1] with this mean, ∝ e^{θv}. A missing flag is set with its mean as
 // probability.
 //
 // Everything that Make reads is public, so the rows are too. Each column is plausible, but
 // combinations may be impossible (men who are wives); weights later push such rows down.
-func Make(s dataset.Schema, n int, margins []Margin, rng *rand.Rand) (*dataset.Table, error) {
+func Draw(s dataset.Schema, n int, margins []Margin, rng *rand.Rand) (*dataset.Table, error) {
 	blocks := s.Blocks()
 	switch {
 	case n < 1:

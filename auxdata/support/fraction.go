@@ -1,6 +1,10 @@
-package auxdata
+package support
 
-import "fmt"
+import (
+	"fmt"
+
+	"caucus/auxdata"
+)
 
 // Fraction is the part of a pool's rows that meet a condition.
 type Fraction struct {
@@ -15,7 +19,7 @@ type Fraction struct {
 // equal.
 func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 	if len(holds) == 0 {
-		return Fraction{}, ErrEmpty
+		return Fraction{}, auxdata.ErrEmpty
 	}
 	if weight != nil && len(weight) != len(holds) {
 		return Fraction{}, fmt.Errorf("weigh rows: have %d weights for %d rows", len(weight),

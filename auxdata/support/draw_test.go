@@ -1,4 +1,4 @@
-package auxdata
+package support
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/auxdata"
 	"caucus/dataset"
 )
 
@@ -24,17 +25,17 @@ func testSchema() dataset.Schema {
 	}
 }
 
-// TestMake compares margins of 20,000 rows with the requested ones. A share of 20,000 has a
+// TestDraw compares margins of 20,000 rows with the requested ones. A share of 20,000 has a
 // standard error of at most .0036; 6.5 standard errors are .023.
-func TestMake(t *testing.T) {
+func TestDraw(t *testing.T) {
 	s := testSchema()
 	margins := []Margin{{Shares: []float64{.2, .7, .1}}, {Mean: .8},
 		{Mean: .3, Bins: []float64{1, 0, 1}}, {Mean: .25}}
-	table, err := Make(s, 20_000, margins, rand.New(rand.NewPCG(1, 1)))
+	table, err := Draw(s, 20_000, margins, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, remarks, err := New(s, dataset.Identity(s), table)
+	p, remarks, err := auxdata.New(s, dataset.Identity(s), table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +63,11 @@ func TestMake(t *testing.T) {
 		{{Shares: []float64{0, 0, 0}}, margins[1], margins[2], margins[3]},
 		{margins[0], {Mean: 2}, margins[2], margins[3]},
 		{{Shares: []float64{1}}, margins[1], margins[2], margins[3]}} {
-		if _, err := Make(s, 5, bad, rand.New(rand.NewPCG(1, 1))); err == nil {
+		if _, err := Draw(s, 5, bad, rand.New(rand.NewPCG(1, 1))); err == nil {
 			t.Errorf("margins %v were accepted", bad)
 		}
 	}
-	if _, err := Make(s, 0, margins, nil); err == nil {
+	if _, err := Draw(s, 0, margins, nil); err == nil {
 		t.Error("a pool of no rows was made")
 	}
 }
@@ -74,11 +75,11 @@ func TestMake(t *testing.T) {
 // TestUniforms: rows drawn from the schema alone are within it, and none is missing.
 func TestUniforms(t *testing.T) {
 	s := testSchema()
-	table, err := Make(s, 1000, Uniforms(s), rand.New(rand.NewPCG(2, 2)))
+	table, err := Draw(s, 1000, Uniforms(s), rand.New(rand.NewPCG(2, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, remarks, err := New(s, dataset.Identity(s), table)
+	p, remarks, err := auxdata.New(s, dataset.Identity(s), table)
 	if err != nil || len(remarks) > 0 {
 		t.Fatalf("remarks %v, %v", remarks, err)
 	}
@@ -121,7 +122,7 @@ func TestCheckGaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := New(s, dataset.Identity(s), table)
+	p, _, err := auxdata.New(s, dataset.Identity(s), table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,11 +140,11 @@ func TestCheckGaps(t *testing.T) {
 // refused.
 func TestWeightedFile(t *testing.T) {
 	s := testSchema()
-	table, err := Make(s, 50, Uniforms(s), rand.New(rand.NewPCG(3, 3)))
+	table, err := Draw(s, 50, Uniforms(s), rand.New(rand.NewPCG(3, 3)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := New(s, dataset.Identity(s), table)
+	p, _, err := auxdata.New(s, dataset.Identity(s), table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,14 +160,14 @@ func TestWeightedFile(t *testing.T) {
 		t.Error("weights changed the pool, or not its digest")
 	}
 	var file bytes.Buffer
-	if err := WriteWeighted(&file, table, weight); err != nil {
+	if err := auxdata.WriteWeighted(&file, table, weight); err != nil {
 		t.Fatal(err)
 	}
-	read, err := ReadCSV(file.Bytes(), w.Digest)
+	read, err := auxdata.ReadCSV(file.Bytes(), w.Digest)
 	if err != nil {
 		t.Fatalf("the file of a weighted pool does not have its digest: %v", err)
 	}
-	again, _, err := New(s, dataset.Identity(s), read)
+	again, _, err := auxdata.New(s, dataset.Identity(s), read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,9 +183,9 @@ func TestWeightedFile(t *testing.T) {
 		t.Errorf("weighing again gives %v, %v", plain.Digest, err)
 	}
 	for _, cell := range []string{"0", "-1", "", "NaN", "+Inf", "many"} {
-		bad, _ := dataset.NewTable([]string{"ward", "age", "dose", WeightColumn},
+		bad, _ := dataset.NewTable([]string{"ward", "age", "dose", auxdata.WeightColumn},
 			[][]string{{"one", "30", "2", cell}})
-		if _, _, err := New(s, dataset.Identity(s), bad); err == nil {
+		if _, _, err := auxdata.New(s, dataset.Identity(s), bad); err == nil {
 			t.Errorf("weight %q was accepted", cell)
 		}
 	}

@@ -1,15 +1,16 @@
-package auxdata
+package support
 
 import (
 	"fmt"
 	"math"
 
+	"caucus/auxdata"
 	"caucus/dataset"
 )
 
-// Support says how much of its schema a pool covers. Weights can raise rows, but not replace
+// Report says how much of its schema a pool covers. Weights can raise rows, but not replace
 // missing ones.
-type Support struct {
+type Report struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`
 	Features int      `json:"features"`
@@ -27,10 +28,10 @@ const (
 )
 
 // Check reports levels with hardly any rows, and empty parts of a number's range.
-func Check(s dataset.Schema, p *Pool) Support {
+func Check(s dataset.Schema, p *auxdata.Pool) Report {
 	n, _ := p.Encoded.Dims()
 	_, features := p.Encoded.Dims()
-	out := Support{Rows: n, Features: features, Weighted: p.Weight != nil, Gaps: []string{}}
+	out := Report{Rows: n, Features: features, Weighted: p.Weight != nil, Gaps: []string{}}
 	seen := map[string]bool{}
 	for i := range n {
 		seen[fmt.Sprint(p.Encoded.RawRowView(i))] = true
@@ -74,7 +75,7 @@ func Check(s dataset.Schema, p *Pool) Support {
 	return out
 }
 
-func numericGap(p *Pool, column, n int) (low, high float64) {
+func numericGap(p *auxdata.Pool, column, n int) (low, high float64) {
 	const parts = 100
 	var has [parts]bool
 	for i := range n {
