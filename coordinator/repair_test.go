@@ -16,8 +16,8 @@ import (
 	"caucus/study"
 )
 
-// damagedWorld has a sealed study of three parties whose stored ballot of p0 has
-// one flipped bit; receipt is p0's.
+// damagedWorld has a sealed study of three parties. One bit of p0's stored ballot is flipped.
+// receipt is p0's.
 func damagedWorld(t *testing.T) (w *world, s protocol.Study, receipt protocol.Receipt) {
 	t.Helper()
 	ctx := context.Background()
@@ -31,7 +31,7 @@ func damagedWorld(t *testing.T) (w *world, s protocol.Study, receipt protocol.Re
 	return w, s, receipt
 }
 
-// flip flips one bit in a party's stored ballot, as a disk does.
+// flip flips one bit in a party's stored ballot, as a faulty disk might.
 func (w *world) flip(party string) {
 	w.t.Helper()
 	db := w.server.store.(*records.SQL).DB.Write
@@ -41,7 +41,7 @@ func (w *world) flip(party string) {
 	must(db.Exec("UPDATE contributions SET body = $1 WHERE party = $2", body, party))
 }
 
-// until waits for the log to say something.
+// until waits until the log contains a text.
 func (w *world) until(text string) {
 	w.t.Helper()
 	for end := time.Now().Add(20 * time.Second); !strings.Contains(w.log.String(), text); {
@@ -52,17 +52,16 @@ func (w *world) until(text string) {
 	}
 }
 
-// TestWaitingIsIdle: a sealed study that waits for lost bytes is looked at once a tick. It was
-// looked at again at once, which took a processor and 30,000 goroutines a second, and a cancel
-// failed whenever it met such a look.
+// TestWaitingIsIdle: while a sealed study waits for lost bytes, it is checked once a tick. Earlier
+// it was checked again at once, which took a whole processor and 30,000 goroutines a second, and a
+// cancellation failed whenever it met a check.
 func TestWaitingIsIdle(t *testing.T) {
 	w, s, _ := damagedWorld(t)
 	started := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
 	count := func() uint64 { metrics.Read(started); return started[0].Value.Uint64() }
 	before := count()
 	time.Sleep(time.Second)
-	// A tick of 5 ms gives 200 looks a second, each with a few goroutines of its own and of the
-	// clock.
+	// A tick of 5 ms gives 200 checks a second, each with a few goroutines.
 	if n := count() - before; n > 5000 {
 		t.Errorf("%d goroutines in a second of waiting", n)
 	}
@@ -72,8 +71,8 @@ func TestWaitingIsIdle(t *testing.T) {
 	}
 }
 
-// TestDamagedBallot: one flipped bit in a stored ballot does not fail a study for
-// which all have paid. Its party is asked for the same bytes, and only for those.
+// TestDamagedBallot: a flipped bit in a stored ballot does not fail a study for which all parties
+// were charged. The ballot's party is asked for the same bytes, and for no others.
 func TestDamagedBallot(t *testing.T) {
 	ctx := context.Background()
 	w, s, receipt := damagedWorld(t)
@@ -88,7 +87,7 @@ func TestDamagedBallot(t *testing.T) {
 		t.Errorf("other bytes: %v", err)
 	}
 	w.stop()
-	w.start() // it is remembered
+	w.start() // the store remembers the damage
 	if got := w.wait("trial", study.Sealed); got.State != study.Sealed {
 		t.Errorf("it is %s", got.State)
 	}
@@ -104,9 +103,8 @@ func TestDamagedBallot(t *testing.T) {
 		[][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, r)
 }
 
-// TestRepairDeadline: bytes that nobody brings again are given up at the repair
-// deadline. The study is sealed without them, or fails below its minimum; then
-// nobody's central budget is spent.
+// TestRepairDeadline: if nobody sends lost bytes again until the repair deadline, the study goes on
+// without them. It is sealed, or it fails below its minimum without a charge at the coordinator.
 func TestRepairDeadline(t *testing.T) {
 	ctx := context.Background()
 	w, s, _ := damagedWorld(t)
@@ -147,9 +145,9 @@ func TestRepairDeadline(t *testing.T) {
 	}
 }
 
-// TestNotSealedAnewAfterALedgerEntry: the store alone was put back to before a
-// release, and a ballot in it is damaged. The ledger holds the answer for all three
-// parties: it is never asked for two of them.
+// TestNotSealedAnewAfterALedgerEntry: only the store was restored to a state before a release, and
+// one of its ballots is damaged. The ledger holds the answer for all three parties, and is never
+// asked for two of them.
 func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -185,9 +183,9 @@ func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
 		[][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, r)
 }
 
-// TestDamagedSum: a sum whose bytes are not what was stored is not released, and
-// fails no study either: all contributors are asked for the same bytes. That is so
-// before the ledger is asked, and after it was and the coordinator was killed.
+// TestDamagedSum: a sum with changed bytes is not released, and fails no study. All contributors
+// are asked for the same bytes again. This holds before the ledger is asked, and also after a kill
+// that followed the ledger's answer.
 func TestDamagedSum(t *testing.T) {
 	ctx := context.Background()
 	for _, drawn := range []bool{false, true} {
@@ -218,7 +216,7 @@ func TestDamagedSum(t *testing.T) {
 		w.wait("trial", study.Sealed)
 		if !drawn {
 			w.stop()
-			w.start() // it is remembered
+			w.start() // the store remembers the damage
 		}
 		for i, p := range names(2) {
 			if l := must(w.parties[string(p)].Studies(ctx)); !l.Studies[0].Lost {
@@ -233,9 +231,8 @@ func TestDamagedSum(t *testing.T) {
 	}
 }
 
-// TestDamagedSumUnderAWrongClock: a sum is found damaged after a start with a clock
-// that is two days behind. Its contributors have until the repair deadline from when
-// the clock is right again.
+// TestDamagedSumUnderAWrongClock: a coordinator starts with a clock that is two days behind, and
+// finds a sum damaged. The repair deadline counts from the moment when the clock is right again.
 func TestDamagedSumUnderAWrongClock(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
@@ -249,7 +246,7 @@ func TestDamagedSumUnderAWrongClock(t *testing.T) {
 	db := must(records.Open(filepath.Join(w.config.Dir, folder.StoreFile)))
 	must(db.DB.Write.Exec("UPDATE sums SET sum = sum || 'x'"))
 	must(0, db.Close())
-	w.clock.jump(-25 * time.Hour) // certificates are good for clocks that are two days behind
+	w.clock.jump(-25 * time.Hour) // certificates are valid for clocks that are two days behind
 	w.start()
 	time.Sleep(50 * time.Millisecond) // some ticks
 	w.clock.jump(25 * time.Hour)

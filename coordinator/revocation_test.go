@@ -19,8 +19,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// TestRevokedWhileRenewing: renewals that are under way when a member is
-// revoked do not bring it back.
+// TestRevokedWhileRenewing: a member is revoked while its renewals are under way. They do not make
+// it a member again.
 func TestRevokedWhileRenewing(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.enrol("hospital-a")
@@ -58,9 +58,9 @@ func TestRevokedWhileRenewing(t *testing.T) {
 	}
 }
 
-// TestRevokedInTheStore: who is revoked between the gate and a transaction of its call writes
-// nothing there: it declines and renews nothing, no answer of its own that is carried is taken,
-// and the bytes that were asked for again are not.
+// TestRevokedInTheStore: a member is revoked after the gate let its call in and before the call's
+// transaction. The transaction then writes nothing: the member cannot decline or renew, its carried
+// answers are refused, and so are bytes that were asked for again.
 func TestRevokedInTheStore(t *testing.T) {
 	ctx := t.Context()
 	revoke := func(w *world) (ctx context.Context, caller protocol.Caller) {
@@ -104,8 +104,8 @@ func TestRevokedInTheStore(t *testing.T) {
 	denied("bytes that were lost", err)
 }
 
-// TestRevokedMidUpload: who is revoked between the header and the last byte of
-// an upload gets no receipt and is not counted.
+// TestRevokedMidUpload: a member that is revoked between an upload's header and its last byte gets
+// no receipt and is not counted.
 func TestRevokedMidUpload(t *testing.T) {
 	w := newWorld(t, nil)
 	ctx := context.Background()
@@ -142,13 +142,13 @@ func TestRevokedMidUpload(t *testing.T) {
 	if err := upload.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Header{Header: header}}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // let the header pass the gate
+	time.Sleep(100 * time.Millisecond) // time for the header to pass the gate
 	if err := w.operator.Revoke(ctx, string(names(3)[0])); err != nil {
 		t.Fatal(err)
 	}
 	for chunk := range protocol.Chunks(body, 0) {
 		if err := upload.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Chunk{Chunk: chunk}}); err != nil {
-			break // refused already, which is as good
+			break // the upload is refused already, which is fine
 		}
 	}
 	if _, err := upload.CloseAndRecv(); err == nil {

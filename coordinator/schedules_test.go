@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// schedule is what happens to a coordinator with two studies, one line an
-// operation. Its text can be read, kept and played again:
+// schedule lists the operations of a trial: what happens to a coordinator with two studies, one
+// operation a line. Its text can be stored and replayed:
 //
 //	parties 3, head
 //	open a
@@ -46,7 +46,7 @@ func (s schedule) String() string {
 	return first + "\n" + strings.Join(s.lines, "\n") + "\n"
 }
 
-// parseSchedule reads a schedule; lines that begin with # are comments.
+// parseSchedule reads a schedule. Lines that begin with # are comments.
 func parseSchedule(text string) (s schedule, err error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -73,13 +73,13 @@ func parseSchedule(text string) (s schedule, err error) {
 	return s, err
 }
 
-// operation is one kind of line: how it is drawn, and what it does.
+// operation is one kind of line: how to draw one at random, and what it does.
 type operation struct {
 	draw func(*rand.Rand, schedule) string // the words after the first
 	do   func(*trial, []string)
 }
 
-// operations are all of them.
+// operations are all kinds of lines.
 var operations = map[string]operation{
 	"open":       {drawStudy, (*trial).open},
 	"contribute": {func(r *rand.Rand, s schedule) string { return drawBoth(r, s) + pick(r, fates) }, (*trial).contribute},
@@ -121,28 +121,27 @@ func drawStudy(r *rand.Rand, _ schedule) string { return pick(r, []string{"a", "
 func drawParty(r *rand.Rand, s schedule) string { return fmt.Sprint("p", r.IntN(s.parties)) }
 func drawBoth(r *rand.Rand, s schedule) string  { return drawParty(r, s) + " " + drawStudy(r, s) }
 
-// fates are what becomes of a call on its way, "" for nothing.
+// fates are the ways in which a call can be lost, "" for none.
 var fates = []string{"", " answer-lost", " request-lost", " cut"}
 
-// draws is how often each operation is drawn beside a study's life.
+// draws is how often each operation is drawn, apart from the studies' own steps.
 var draws = []string{
 	"contribute", "contribute", "contribute", "together", "together", "other", "decline", "cancel", "waive", "revoke", "enrol", "enrol", "renew",
 	"close", "extend", "extend", "look", "look", "poll", "poll", "clock", "clock", "pass", "vouch", "damage", "kill", "kill", "kill", "kill", "kill", "kill", "fail", "fail", "fail", "heal", "away", "restart",
 }
 
-// restorable is what is put back: all but the head file, one of the two files, or
+// restorable are the things that can be restored: all but the head file, one of the two files, or
 // all.
 var restorable = []string{"folder", "folder", "store", "ledger", "all"}
 
-// randomSchedule is the schedule of a seed: two studies' lives, and in between
-// what goes wrong.
+// randomSchedule makes a seed's schedule: the steps of two studies, with faults in between.
 func randomSchedule(seed uint64) schedule {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0, budget: r.IntN(4) == 0,
 		kept: seed%3 == 0, ending: seed%4 == 1}
 	for _, in := range []string{"a", "b"}[:1+r.IntN(2)] {
 		at := 0
-		add := func(line string) { // somewhere after the line before
+		add := func(line string) { // inserts the line somewhere after the line before
 			at += r.IntN(len(s.lines) - at + 1)
 			s.lines = slices.Insert(s.lines, at, line)
 			at++
@@ -165,7 +164,7 @@ func randomSchedule(seed uint64) schedule {
 		line := strings.TrimSpace(what + " " + operations[what].draw(r, s))
 		s.lines = slices.Insert(s.lines, r.IntN(len(s.lines)+1), line)
 	}
-	if seed%4 == 1 { // a study that ends otherwise than by its plan, sometimes after it failed
+	if seed%4 == 1 { // a study with an amendment, sometimes after it failed
 		at := len(s.lines)/2 + r.IntN(len(s.lines)/2+1)
 		for range 1 + r.IntN(3) {
 			what := pick(r, []string{"close", "extend", "extend", "pass 61m", "look", "cancel"})
@@ -178,17 +177,17 @@ func randomSchedule(seed uint64) schedule {
 			}
 		}
 	}
-	for i := len(s.lines) - 1; i >= 0; i-- { // what folds and releases is where it hurts
+	for i := len(s.lines) - 1; i >= 0; i-- { // faults matter most near folding and releasing
 		if s.lines[i] == "look" && r.IntN(2) == 0 {
 			what := pick(r, []string{"kill", "kill", "fail"})
 			s.lines = slices.Insert(s.lines, i, what+" "+operations[what].draw(r, s))
 		}
 	}
-	if r.IntN(3) == 0 { // backups, and after each a restore sooner or later
+	if r.IntN(3) == 0 { // backups, each with a later restore
 		for range 1 + r.IntN(2) {
 			at := r.IntN(len(s.lines) + 1)
 			s.lines = slices.Insert(s.lines, at, "backup")
-			if at += 1 + r.IntN(len(s.lines)-at); r.IntN(2) == 0 { // after all, and some know it
+			if at += 1 + r.IntN(len(s.lines)-at); r.IntN(2) == 0 { // at the end
 				for range s.parties {
 					s.lines = append(s.lines, "poll "+drawParty(r, s))
 				}
@@ -201,8 +200,7 @@ func randomSchedule(seed uint64) schedule {
 	return s
 }
 
-// play carries a trial through a schedule. It returns the first rule that did not
-// hold, nil if all did.
+// play runs a trial through a schedule. It returns the first broken rule, nil if there is none.
 func play(s schedule, t *trial, dir string) *violation {
 	if t.budget = s.budget; s.head {
 		t.keepHead(dir)
@@ -220,16 +218,16 @@ func play(s schedule, t *trial, dir string) *violation {
 	return t.violation
 }
 
-// TestSchedules: random schedules of two studies, kills at every effect, failing
-// commits, lost requests and answers, clocks and revocations break no rule (see
-// trial). A schedule that does is shrunk and printed: it belongs into
-// testdata/schedules. They and what is kept there come to every effect.
+// TestSchedules: random schedules of two studies, with kills at every effect, failing commits, lost
+// requests and answers, clocks and revocations, break no rule (see trial). A schedule that breaks
+// one is shrunk and printed, to be added to testdata/schedules. Together with those in testdata,
+// the schedules reach every effect.
 func TestSchedules(t *testing.T) {
 	found, passed := search(t, 0, cases(t, 200, 10_000, 40), plant{}, inMemory)
 	if found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
 	}
-	if raced { // few schedules come to few effects
+	if raced { // few schedules reach few effects
 		return
 	}
 	w := newWorker(t, plant{}, inMemory)
@@ -250,16 +248,16 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestSchedulesInFiles: the same on the files that there are in earnest, which a
-// killed process leaves with what is in their logs only.
+// TestSchedulesInFiles is TestSchedules with real files. After a kill, some data are only in the
+// files' logs.
 func TestSchedulesInFiles(t *testing.T) {
 	if found, _ := search(t, 0, cases(t, 20, 300, 8), plant{}, inFiles); found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
 	}
 }
 
-// TestScheduleRegressions: schedules that once broke a rule, or that find a bug
-// when it is planted, play without breaking any.
+// TestScheduleRegressions: no rule is broken by the stored schedules, which once broke a rule or
+// which find a planted bug.
 func TestScheduleRegressions(t *testing.T) {
 	for name, s := range keptSchedules(t) {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"caucus/study"
 )
 
-// bugs are planted one at a time; a search that does not find each proves
-// nothing about the others.
+// bugs are planted one at a time. If a search misses one of them, it proves nothing about unknown
+// bugs.
 var bugs = map[string]plant{
 	"the sum is committed apart from its bodies":      {store: func(s records.Store) records.Store { return &tornStore{s} }, found: 62},
 	"kept bodies go when they are folded":             {store: func(s records.Store) records.Store { return &wastefulStore{s} }, found: 27},
@@ -34,8 +34,8 @@ var bugs = map[string]plant{
 	}, found: 14},
 }
 
-// TestPlantedBugs: each planted bug is found within 1,000 schedules. A short run begins at
-// one that finds it, and does not shrink it.
+// TestPlantedBugs: each planted bug is found within 1,000 schedules. A short run begins at a
+// schedule that finds the bug, and does not shrink it.
 func TestPlantedBugs(t *testing.T) {
 	for what, p := range bugs {
 		t.Run(what, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestPlantedBugs(t *testing.T) {
 	}
 }
 
-// tornStore commits a sum, and in another transaction that its bodies are in it.
+// tornStore commits a sum, and only in a second transaction that the sum contains its bodies.
 type tornStore struct{ records.Store }
 
 func (t *tornStore) Update(ctx context.Context, fn func(records.Tx) error) error {
@@ -75,7 +75,7 @@ func (t *tornTx) SetSum(h study.Hash, sum []byte, contributions int,
 	return t.Tx.SetSum(h, sum, contributions, nil)
 }
 
-// wastefulStore forgets a body that is kept once it was folded.
+// wastefulStore deletes a kept body once the body is folded.
 type wastefulStore struct{ records.Store }
 
 func (w *wastefulStore) Update(ctx context.Context, fn func(records.Tx) error) error {
@@ -91,8 +91,8 @@ func (w *wastefulTx) SetState(h study.Hash, from, s study.State, reason string) 
 	return w.Tx.SetState(h, from, s, reason)
 }
 
-// lateStore answers that a contribution is stored, and stores it with the next
-// transaction, if one comes.
+// lateStore reports a contribution as stored, but stores it only with the next transaction, if
+// there is one.
 type lateStore struct {
 	records.Store
 	late func(records.Tx) error
@@ -128,7 +128,7 @@ func (a *addingTx) AddContribution(r protocol.Receipt, body []byte) error {
 	return a.Tx.AddContribution(r, body)
 }
 
-// hastyStore does what failed again, at once, without reading first.
+// hastyStore repeats a failed transaction at once, without reading again.
 type hastyStore struct{ records.Store }
 
 func (h *hastyStore) Update(ctx context.Context, fn func(records.Tx) error) error {
@@ -139,8 +139,7 @@ func (h *hastyStore) Update(ctx context.Context, fn func(records.Tx) error) erro
 	return err
 }
 
-// forgetful finds only the entries that it appended itself, as if ids were made of
-// something that a restart changes.
+// forgetful finds only entries that it appended itself, as if a restart changed the ids.
 type forgetful struct {
 	privacy.Journal
 	own []string

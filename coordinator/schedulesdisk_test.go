@@ -17,16 +17,16 @@ import (
 	"caucus/privacy/journal"
 )
 
-// disk is what a coordinator's store and ledger lie on. It outlives processes.
+// disk holds a coordinator's store and ledger. It outlives processes.
 type disk interface {
-	// begin makes it hold a store and an empty ledger.
+	// begin makes a store and an empty ledger.
 	begin(store []byte)
-	// reopen opens what the process before left, as if it had been killed. It returns the studies
+	// reopen opens the disk as the previous process left it when killed. It returns the studies
 	// whose contributions are asked for again.
 	reopen(now time.Time) (asked []string)
 	store() *records.SQL
 	ledger() privacy.Journal
-	// save copies it, while nothing is being written; load puts back a copy.
+	// save copies the disk while nothing is written, and load restores a copy.
 	save() saved
 	load(s saved, store, ledger bool)
 	end()
@@ -38,7 +38,7 @@ type saved struct {
 	entries []privacy.Entry
 }
 
-// entries are all of a ledger.
+// entries are all entries of a ledger.
 func entries(j privacy.Journal) (all []privacy.Entry) {
 	must(0, j.Update(context.Background(), func(tx privacy.Tx) (err error) {
 		all, err = tx.After(0, 1000)
@@ -47,8 +47,8 @@ func entries(j privacy.Journal) (all []privacy.Entry) {
 	return all
 }
 
-// memoryDisk holds a coordinator's store in memory, through the same SQL, and its
-// ledger's entries as they are.
+// memoryDisk holds a coordinator's store in memory, through the same SQL, and its ledger's entries
+// as values.
 type memoryDisk struct {
 	tables *records.SQL
 	pages  *pages
@@ -102,8 +102,8 @@ func (m *memoryDisk) load(s saved, store, ledger bool) {
 	}
 }
 
-// fileDisk holds both in files, as they are in earnest. A process that is killed
-// leaves them as they are at that moment: with what is in their logs only.
+// fileDisk holds both in real files. A killed process leaves them as they are at that moment, with
+// some data in their logs only.
 type fileDisk struct {
 	root    string
 	folders int
@@ -119,7 +119,7 @@ func (f *fileDisk) begin(store []byte) {
 	f.next(map[string][]byte{folder.StoreFile: store})
 }
 
-// next goes on with files in a new folder.
+// next continues with files in a new folder.
 func (f *fileDisk) next(files map[string][]byte) {
 	f.end()
 	f.folders++

@@ -14,12 +14,12 @@ import (
 	"caucus/study"
 )
 
-// errKilled is what a process hears of its store and its ledger after it was
-// killed: it has no effect any more, whatever it still computes.
+// errKilled is the error of a killed process's store and ledger. The process has no effect any
+// more, whatever it still computes.
 var errKilled = errors.New("the process was killed")
 
-// effects are where a schedule kills the process or fails it. Those of the store
-// and the ledger are reached at every transaction; the others are checkpoints.
+// effects are the points at which a schedule kills the process or lets it fail. Those of store and
+// ledger occur in every transaction. The others are checkpoints.
 var effects = []string{
 	"store read", "store begin", "store commit", "after store commit",
 	"ledger begin", "ledger append", "ledger commit", "after ledger commit",
@@ -31,21 +31,20 @@ var effects = []string{
 	"before life.Returned", "after life.Returned", "before enrolled", "after enrolled", "before life.Resealed", "after life.Resealed", "before life.SumLost", "after life.SumLost",
 }
 
-// failing are the effects that may also fail without a kill. What failed before
-// its commit is not there; what failed after it is, and its caller hears of an
-// error all the same.
+// failing are the effects that may also fail without a kill. A transaction that fails before its
+// commit stores nothing. One that fails after it is stored, and its caller still gets an error.
 var failing = effects[:8]
 
-// faults are what goes wrong beneath a coordinator. It is shared by its store and
-// its ledger, and outlives it.
+// faults are the faults beneath a coordinator. Store and ledger share them, and they outlive the
+// process.
 type faults struct {
 	mu     sync.Mutex
 	dead   bool
 	kill   string         // the effect to be killed at, "" for none
-	times  int            // at which time
-	fail   map[string]int // how many times each effect fails yet
+	times  int            // at which occurrence
+	fail   map[string]int // how many more times each effect fails
 	passed map[string]bool
-	slowly bool // transactions take their time, so that others come to wait
+	slowly bool // transactions are slow, so that others wait
 }
 
 func (f *faults) slow(yes bool) {
@@ -54,7 +53,7 @@ func (f *faults) slow(yes bool) {
 	f.slowly = yes
 }
 
-// take takes time where all is slow.
+// take sleeps for a while if everything is slow.
 func (f *faults) take() {
 	f.mu.Lock()
 	slowly := f.slowly
@@ -64,7 +63,7 @@ func (f *faults) take() {
 	}
 }
 
-// pass is an effect. Its error is that of a disk that is full, or errKilled.
+// pass is called at an effect. Its error is that of a full disk, or errKilled.
 func (f *faults) pass(effect string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,14 +92,14 @@ func (f *faults) killed() bool {
 	return f.dead
 }
 
-// heal ends all that is wrong. A process that was killed stays so.
+// heal ends all faults. A killed process stays killed.
 func (f *faults) heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kill, f.fail = "", map[string]int{}
 }
 
-// errFull is SQLite's own error of a disk that is full.
+// errFull is SQLite's own error for a full disk.
 var errFull = func() error {
 	db := must(sql.Open("sqlite", ":memory:"))
 	defer db.Close()
@@ -110,7 +109,7 @@ var errFull = func() error {
 	return err
 }()
 
-// faultyStore is a store whose effects fail, and whose commits a trial watches.
+// faultyStore is a store whose effects can fail, and whose commits a trial watches.
 type faultyStore struct {
 	records.Store
 	*faults
@@ -148,7 +147,7 @@ func (f *faultyStore) Update(ctx context.Context, fn func(records.Tx) error) err
 	return records.Explain(f.pass("after store commit"))
 }
 
-// watchedTx tells a trial what a transaction wrote, once it is committed.
+// watchedTx tells a trial what a transaction wrote, after the commit.
 type watchedTx struct {
 	records.Tx
 	trial  *trial
@@ -182,7 +181,7 @@ func (w *watchedTx) SetState(h study.Hash, from, s study.State, reason string) e
 	return w.watch(w.Tx.SetState(h, from, s, reason), func() { w.trial.moved(h, s, reason, sum) })
 }
 
-// keptIn are the bodies that a store keeps of a study, in their canonical bytes.
+// keptIn returns the kept bodies of a study in a store, in their canonical bytes.
 func keptIn(tx records.Tx, h study.Hash) []byte {
 	var all [][]byte
 	for _, c := range must(tx.Unfolded(h, "", 1<<20)) {
@@ -235,8 +234,7 @@ func (w *watchedTx) Revoke(name string) error {
 	return w.watch(w.Tx.Revoke(name), func() { w.trial.revoked(name) })
 }
 
-// faultyJournal is a ledger's journal whose effects fail, and whose commits a
-// trial watches.
+// faultyJournal is a ledger's journal whose effects can fail, and whose commits a trial watches.
 type faultyJournal struct {
 	privacy.Journal
 	*faults
@@ -278,7 +276,7 @@ func (a *appendingTx) Append(e privacy.Entry) error {
 	return a.Tx.Append(e)
 }
 
-// pages is a journal in memory that can be put back.
+// pages is a journal in memory that can be restored.
 type pages struct {
 	mu      sync.Mutex
 	entries []privacy.Entry

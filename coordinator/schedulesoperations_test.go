@@ -43,7 +43,7 @@ func (t *trial) closeStudy(words []string) {
 	}
 }
 
-// extend asks for a deadline so long after the trial began, and what follows.
+// extend asks for a deadline that is a given time after the trial's start, and checks the answer.
 func (t *trial) extend(words []string) {
 	if !t.up() {
 		return
@@ -86,7 +86,7 @@ func (t *trial) decline(words []string) {
 func (t *trial) contribute(words []string)      { t.send(words, false) }
 func (t *trial) contributeOther(words []string) { t.send(words, true) }
 
-// send sends a party's contribution, or another one than its own.
+// send sends a party's contribution, or another body.
 func (t *trial) send(words []string, other bool) {
 	at, fate := place{t.named[words[1]], study.PartyID(words[0])}, append(words, "", "")[2]
 	if !t.up() || fate == "request-lost" {
@@ -97,8 +97,8 @@ func (t *trial) send(words []string, other bool) {
 	t.answered(at, body, had, signed, err, fate == "answer-lost")
 }
 
-// together sends everybody's contribution at once, and one party's twice, so that
-// they wait for each other and are stored in groups.
+// together sends all contributions at once, and one party's twice, so that they wait for each other
+// and are stored in groups.
 func (t *trial) together(words []string) {
 	h, twice, other := t.named[words[0]], study.PartyID(words[1]), len(words) > 2
 	if !t.up() {
@@ -129,7 +129,7 @@ func (t *trial) together(words []string) {
 	}
 }
 
-// answered: the answer to a contribution is a receipt exactly if it is on the disk.
+// answered: a contribution is answered with a receipt exactly if it is on the disk.
 func (t *trial) answered(at place, body []byte, had study.BodyDigest, signed *pb.Signed, err error,
 	lost bool) {
 	digest, serial := study.BodyDigest(sha256.Sum256(body)), serialOf(t.certificates[at.party])
@@ -160,8 +160,8 @@ func (t *trial) answered(at place, body []byte, had study.BodyDigest, signed *pb
 	}
 }
 
-// poll lists the studies, as agents do all the time: it shows the newest document
-// that the party holds, and gets what was released.
+// poll lists the studies, as agents do all the time. It shows the party's newest signed document,
+// and fetches releases.
 func (t *trial) poll(words []string) {
 	p := study.PartyID(words[0])
 	if !t.up() {
@@ -198,7 +198,7 @@ func (t *trial) poll(words []string) {
 	}
 }
 
-// release is a study's release, where it is stored and can be read.
+// release returns a study's release if it is stored and readable.
 func (t *trial) release(h study.Hash) (row records.Release, ok bool) {
 	err := t.server.store.View(context.Background(), func(tx records.Tx) (err error) {
 		row, err = tx.Release(h)
@@ -207,8 +207,8 @@ func (t *trial) release(h study.Hash) (row records.Release, ok bool) {
 	return row, err == nil
 }
 
-// enrol invites a party, unless it has an invitation, and redeems it. After a
-// lost answer the same key asks again, and gets the same certificate.
+// enrol invites a party, unless it has an invitation, and redeems the invitation. After a lost
+// answer it asks again with the same key and gets the same certificate.
 func (t *trial) enrol(words []string) {
 	p, fate := study.PartyID(words[0]), append(words, "")[1]
 	if !t.up() {
@@ -256,7 +256,7 @@ func (t *trial) renew(words []string) {
 	}
 }
 
-// look lets the scheduler look at every study once, as each of its ticks does.
+// look makes the scheduler check every study once, as each of its ticks does.
 func (t *trial) look([]string) {
 	if !t.up() {
 		return
@@ -264,20 +264,20 @@ func (t *trial) look([]string) {
 	ctx, o := context.Background(), t.server.scheduler
 	t.keepTime()
 	for _, c := range o.registry.all() {
-		c.retry = 0 // its wait is over
+		c.retry = 0 // its wait for the next try is over
 		if o.due(ctx, c) {
 			o.move(ctx, c)
 		}
 	}
 }
 
-// well ends all that is wrong.
+// well ends all faults.
 func (t *trial) well([]string) {
 	t.heal()
 	t.back()
 }
 
-// standingClock says what it is set to.
+// standingClock shows the time to which it is set.
 type standingClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -297,7 +297,7 @@ func (s *standingClock) add(d time.Duration) {
 
 func (t *trial) jump(words []string) { t.clock.add(must(time.ParseDuration(words[0]))) }
 
-// backup copies what is on the disk.
+// backup copies the disk.
 func (t *trial) backup([]string) {
 	b := backup{saved: t.disk.save(), truth: t.truth.clone()}
 	if t.head != "" {
@@ -306,7 +306,7 @@ func (t *trial) backup([]string) {
 	t.backups = append(t.backups, b)
 }
 
-// restore stops the coordinator and puts back a backup: the newest is 0.
+// restore stops the coordinator and restores a backup: 0 is the newest.
 func (t *trial) restore(words []string) {
 	what, age := words[0], must(strconv.Atoi(words[1]))
 	b := t.backups[max(0, len(t.backups)-1-age)]
@@ -314,7 +314,7 @@ func (t *trial) restore(words []string) {
 	t.disk.load(b.saved, what != "ledger", what != "store")
 	if what != "ledger" {
 		t.truth, t.putBack["store"] = b.truth.clone(), true
-		for at, r := range t.receipts { // of what is forgotten here; its party keeps it
+		for at, r := range t.receipts { // the coordinator forgets it, its party does not
 			if t.truth.received[at.study][at.party] != r.body {
 				delete(t.receipts, at)
 			}
@@ -330,8 +330,8 @@ func (t *trial) restore(words []string) {
 	t.proven = t.fileProves()
 }
 
-// fileProves says whether the head file, or the store, remembers an entry that the
-// ledger has not reached.
+// fileProves reports whether the head file or the store remembers an entry beyond the ledger's last
+// one.
 func (t *trial) fileProves() bool {
 	last := int64(0)
 	must(0, t.disk.store().View(context.Background(), func(tx records.Tx) (err error) {
@@ -388,15 +388,14 @@ func (t *trial) failAt(words []string) {
 	t.fail[strings.Join(words[1:], " ")] = must(strconv.Atoi(words[0]))
 }
 
-// settle heals all, puts the clock right and lets everybody who still may do what
-// is left to do: all send what they have, or none; the deadline passes, and the one
-// of repairs.
+// settle ends all faults, sets the clock right, and lets everybody finish: either all parties send
+// what they have, or none, and the deadline and the repair deadline pass.
 func (t *trial) settle(words []string) {
 	t.well(nil)
 	t.clock.add(-t.ahead())
 	t.restart(nil)
 	t.vouch(nil)
-	// an extended deadline, and the repair deadline after it
+	// time for an extended deadline and the repair deadline
 	for _, d := range []string{"0s", "61m", "25h", "25h"} {
 		t.passTime([]string{d})
 		t.look(nil)
@@ -416,7 +415,7 @@ func (t *trial) settle(words []string) {
 			return
 		}
 	}
-	for _, in := range []string{"a", "b"} { // some who contributed may have been revoked
+	for _, in := range []string{"a", "b"} { // some contributors may have been revoked
 		if t.truth.state[t.named[in]] == study.Folded {
 			t.waive([]string{in})
 		}
@@ -424,7 +423,7 @@ func (t *trial) settle(words []string) {
 	t.look(nil)
 }
 
-// under says whether a study is on its way.
+// under reports whether a study is open, sealed or folded.
 func (t *trial) under() bool {
 	for _, s := range t.truth.state {
 		if s != study.InDraft && !protocol.Final(s) {

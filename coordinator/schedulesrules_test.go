@@ -15,17 +15,17 @@ import (
 	"caucus/study"
 )
 
-// The rules of a trial. Most are held at the commit that could break them, by
-// what the commit wrote; ended holds the rest once a schedule is over.
+// The rules of a trial. Most are checked at the commit that could break them, against what the
+// commit wrote. The function ended checks the rest after the schedule.
 
-// rank is how far a state is.
+// rank orders states by progress.
 func rank(s study.State) int {
 	return slices.Index([]study.State{study.InDraft, study.Open, study.Sealed, study.Folded,
 		study.Released}, s)
 }
 
-// moved: states only move forward, a study fails only for a reason that is its
-// operator's or its parties', and what is folded is each contribution once.
+// moved: states only move forward, a study fails only for an allowed reason (mayFail), and folding
+// counts each contribution once.
 func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 	from, have := t.truth.state[h], len(t.truth.received[h])
 	name, least := t.plans[h].Name, t.truth.ending[h].Minimum
@@ -56,16 +56,15 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 	}
 }
 
-// keptDamaged: a body that a study keeps was damaged. After it was folded too it is
-// asked for again, by a study that is sealed.
+// keptDamaged: a kept body was damaged. A sealed study asks for it again, even after it was folded.
 func (t *trial) keptDamaged(h study.Hash) bool {
 	return t.kept[h] != nil && slices.ContainsFunc(t.parties, func(p study.PartyID) bool {
 		return t.damaged[place{h, p}]
 	})
 }
 
-// mayFail: a study fails when it is cancelled, at its deadline with too few
-// contributions, when a disk damaged too many, or when the budget is spent.
+// mayFail: a study fails when it is cancelled, at its deadline with too few contributions, when a
+// disk damaged too many, or when the budget is spent.
 func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
 	few := from == study.Open && t.there(h) < t.truth.ending[h].Minimum &&
 		!t.clock.Now().Before(t.truth.ending[h].Deadline)
@@ -83,7 +82,7 @@ func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
 		damaged
 }
 
-// there is how many contributions are there with their bytes.
+// there is the number of contributions whose bytes are stored.
 func (t *trial) there(h study.Hash) (n int) {
 	for p := range t.truth.received[h] {
 		if !t.truth.wanted[place{h, p}] {
@@ -93,13 +92,13 @@ func (t *trial) there(h study.Hash) (n int) {
 	return n
 }
 
-// enough says whether the rule in force lets a study seal.
+// enough reports whether the present sealing rule lets a study seal.
 func (t *trial) enough(h study.Hash) bool {
 	e := t.truth.ending[h]
 	return e.Seal != nil && float64(t.there(h)) >= e.Seal.Share*float64(len(t.parties))
 }
 
-// amended: an amendment is signed, of the plan, and within what the plan allows.
+// amended: an amendment is signed, belongs to the plan, and does only what the plan allows.
 func (t *trial) amended(h study.Hash, a study.Signed) {
 	const rule = "an amendment changes when a study ends, as its plan allows"
 	if t.signer.Key().Verify(protocol.AmendmentDocument, a.Document, a.Signature) != nil {
@@ -117,8 +116,8 @@ func (t *trial) amended(h study.Hash, a study.Signed) {
 	t.truth.ending[h] = said.Ending
 }
 
-// reopened: of a failed study that is taken up again no noise was drawn, and all that
-// was contributed is wanted again.
+// reopened: a failed study is taken up again only if no noise was drawn for it. All its
+// contributions are then asked for again.
 func (t *trial) reopened(h study.Hash) {
 	if t.drawnFor(h) {
 		t.broken("a failed study is taken up again only while its noise is undrawn", "study %s", t.plans[h].Name)
@@ -126,7 +125,7 @@ func (t *trial) reopened(h study.Hash) {
 	t.askedAgain(h)
 }
 
-// askedAgain: all that was contributed is lost and wanted again.
+// askedAgain: all contributions of a study are lost and are asked for again.
 func (t *trial) askedAgain(h study.Hash) {
 	for p := range t.truth.received[h] {
 		t.damaged[place{h, p}], t.truth.wanted[place{h, p}] = true, true
@@ -139,15 +138,15 @@ func (t *trial) askedAgain(h study.Hash) {
 	}
 }
 
-// ahead is by how much the clock is ahead of the time that has passed.
+// ahead is how far the clock is ahead of the time that has passed.
 func (t *trial) ahead() time.Duration { return t.clock.Now().Sub(t.began.Add(t.elapsed)) }
 
-// doubtful: nobody may believe the clock. It is beyond what a stop explains, a time
-// was stored to hold it against, and no operator vouched for it.
+// doubtful reports whether nobody may trust the clock: it is further off than a stop explains, a
+// stored time shows that, and no operator vouched for it.
 func (t *trial) doubtful() bool { return t.stored && !t.vouched && t.ahead() > 25*time.Hour }
 
-// dropped: only what a disk damaged is given up, and its party has no release that
-// says otherwise.
+// dropped: a study goes on without a contribution only if a disk damaged it, and if its party has
+// no release that counts it.
 func (t *trial) dropped(h study.Hash, parties []study.PartyID) {
 	for _, p := range parties {
 		if !t.damaged[place{h, p}] {
@@ -158,7 +157,7 @@ func (t *trial) dropped(h study.Hash, parties []study.PartyID) {
 	}
 }
 
-// contributed: one contribution a party, by an open study, of one not revoked.
+// contributed: an open study gets one contribution from each party, and none from a revoked one.
 func (t *trial) contributed(r protocol.Receipt) {
 	h, p := r.Plan, r.Party
 	if _, had := t.truth.received[h][p]; had || t.truth.state[h] != study.Open {
@@ -170,9 +169,8 @@ func (t *trial) contributed(r protocol.Receipt) {
 	t.truth.received[h][p] = r.Body
 }
 
-// drawn: a study's noise is drawn once, for a sum that is each contribution once;
-// and never by a coordinator that was put back to an older state, as far as anybody
-// who speaks to it can know.
+// drawn: noise is drawn once for a study, for a sum that counts each contribution once, and never
+// by a restored coordinator, as far as its callers can show the restore.
 func (t *trial) drawn(e privacy.Entry) {
 	if e.Kind != privacy.KindRelease {
 		return
@@ -197,8 +195,8 @@ func (t *trial) drawn(e privacy.Entry) {
 	t.broken("noise is drawn once a study", "entry %d is of no study", e.Sequence)
 }
 
-// mayDraw: nothing was shown that the ledger lacks, no contributor holds such a
-// document without having called, and no stored release is unknown to the ledger.
+// mayDraw: nobody has shown a document that the ledger lacks, no contributor holds one without
+// having called, and the ledger knows every stored release.
 func (t *trial) mayDraw(h study.Hash, e privacy.Entry) {
 	const rule = "a coordinator that was put back draws nothing"
 	name := t.plans[h].Name
@@ -212,7 +210,7 @@ func (t *trial) mayDraw(h study.Hash, e privacy.Entry) {
 	}
 }
 
-// inLedger says whether the ledger has an entry.
+// inLedger reports whether the ledger has an entry.
 func (t *trial) inLedger(head privacy.Head) bool {
 	return head.Sequence == 0 ||
 		slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool {
@@ -220,8 +218,9 @@ func (t *trial) inLedger(head privacy.Head) bool {
 		})
 }
 
-// waits says whether a study waits for bytes that nobody sends again: its noise was drawn for their
-// sum, so no other sum may be released, and the key of both went with the last replica that had it.
+// waits reports whether a study waits for bytes that nobody sends again. Its noise was drawn for
+// their sum, so no other sum may be released, and the key of both was lost with the last replica
+// that had it.
 func (t *trial) waits(h study.Hash) bool {
 	return t.truth.state[h] == study.Sealed && t.keyless[h] && t.there(h) < len(t.truth.received[h])
 }
@@ -232,14 +231,14 @@ func (t *trial) drawnFor(h study.Hash) bool {
 	})
 }
 
-// published: a study has one release, for good, of all that was contributed and
-// summed, which its ledger drew and its head file knows of.
+// published: a study has one release for good, of all contributions that were received and summed.
+// Its ledger drew the noise, and its head file knows the entry.
 func (t *trial) published(h study.Hash, row records.Release) {
 	name := t.plans[h].Name
 	r, err := protocol.ParseRelease(row.Document, row.Signature, t.signer.Key())
 	drawn := 1
 	if t.kept[h] != nil {
-		drawn = 0 // by the parties
+		drawn = 0 // the parties drew the noise
 	}
 	if err != nil || len(r.Published) != drawn || len(r.Ledger) != drawn {
 		t.broken("one release a study", "study %s: %v", name, err)
@@ -250,7 +249,7 @@ func (t *trial) published(h study.Hash, row records.Release) {
 	} else {
 		t.releases[h][string(r.Published[0])] = true
 	}
-	if n := len(t.releases[h]); n > 1 && !t.putBack["ledger"] { // else see mayDraw
+	if n := len(t.releases[h]); n > 1 && !t.putBack["ledger"] { // otherwise mayDraw applies
 		t.broken("one release a study", "study %s has %d", name, n)
 	}
 	if t.claimed[h] && !t.waived[h] {
@@ -299,12 +298,12 @@ func (t *trial) revoked(name string) {
 	}
 }
 
-// ended holds what must be so when all is well again and every deadline is over.
+// ended checks what must hold once all faults have ended and every deadline is over.
 func (t *trial) ended() {
 	ctx := context.Background()
 	restored := t.putBack["store"] || t.putBack["ledger"]
 	if t.server == nil {
-		if restored { // refused at the door
+		if restored { // the coordinator refuses to start
 			return
 		}
 		t.broken("it starts again after any fault", "see the log")
@@ -340,7 +339,7 @@ func (t *trial) ended() {
 			t.broken("the store holds what its commits said", "study %s: %v", plan.Name, err)
 		}
 		switch {
-		case state == study.Released && t.kept[h] != nil: // no draw of the coordinator's
+		case state == study.Released && t.kept[h] != nil: // the coordinator drew no noise
 		case state == study.Released:
 			released++
 		case t.waits(h):

@@ -15,8 +15,8 @@ import (
 	"caucus/privacy"
 )
 
-// shrink removes lines from a schedule for as long as it still breaks the same
-// rule, many at a time first. The last stays: it settles what else would be undone.
+// shrink removes lines from a schedule while it still breaks the same rule, first many at a time.
+// The last line stays, because it settles what other lines leave open.
 func shrink(s schedule, rule string, try func(schedule) *violation) schedule {
 	breaks := func(s schedule) bool {
 		v := try(s)
@@ -51,7 +51,7 @@ func shrink(s schedule, rule string, try func(schedule) *violation) schedule {
 	return s
 }
 
-// worker plays schedules on one disk, which a trial overwrites.
+// worker plays schedules on one disk, which each trial overwrites.
 type worker struct {
 	disk disk
 	dir  string
@@ -59,13 +59,13 @@ type worker struct {
 	passed map[string]bool // effects
 }
 
-// plant puts a bug beneath a coordinator, or between it and what is beneath.
+// plant puts a bug into a coordinator's store, journal or server.
 type plant struct {
 	store  func(records.Store) records.Store
 	ledger func(privacy.Journal) privacy.Journal
-	server func(*Server) // once it is put together
+	server func(*Server) // called once the server is complete
 	found  int           // the seed of a schedule that finds it
-	whole  bool          // what finds it is not shrunk
+	whole  bool          // do not shrink the schedule
 }
 
 func newWorker(t *testing.T, p plant, on func(dir string) disk) *worker {
@@ -73,7 +73,7 @@ func newWorker(t *testing.T, p plant, on func(dir string) disk) *worker {
 	return &worker{disk: on(dir), dir: dir, plant: p, passed: map[string]bool{}}
 }
 
-// inMemory and inFiles are the disks to play on.
+// inMemory and inFiles are the kinds of disk.
 func inMemory(string) disk    { return newMemoryDisk() }
 func inFiles(dir string) disk { return newFileDisk(dir) }
 
@@ -85,8 +85,8 @@ func (w *worker) play(s schedule, log io.Writer) *violation {
 	return v
 }
 
-// search plays the schedules of seeds, from a first one on, until one breaks a rule. It
-// returns that one, shrunk, and the effects that schedules came to.
+// search plays the schedules of consecutive seeds until one breaks a rule. It returns that one,
+// shrunk, and the effects that the schedules reached.
 func search(t *testing.T, first, schedules int, p plant, on func(dir string) disk) (found *finding,
 	passed map[string]bool) {
 	t.Helper()
@@ -118,7 +118,7 @@ func search(t *testing.T, first, schedules int, p plant, on func(dir string) dis
 					})
 				}
 				var log strings.Builder
-				if again := w.play(s, &log); again != nil { // else it hangs on who came first
+				if again := w.play(s, &log); again != nil { // if not, the result depends on a race
 					v = again
 				}
 				mu.Lock()
@@ -136,7 +136,7 @@ func search(t *testing.T, first, schedules int, p plant, on func(dir string) dis
 	return found, passed
 }
 
-// scratch is a folder in memory, where the machine has one.
+// scratch is a folder in memory, if the machine has one.
 func scratch(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "caucus-schedules-")
 	if err != nil {

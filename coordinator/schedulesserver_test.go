@@ -24,8 +24,8 @@ import (
 	"caucus/study"
 )
 
-// serverDisk is a database of PostgreSQL. When its process is killed, another replica leads. In
-// turn that one has the keys of ballots, those that there were one leader earlier, or none.
+// serverDisk is a PostgreSQL database. When its process is killed, another replica leads. In turn,
+// that replica has the keys of ballots, older keys, or none.
 type serverDisk struct {
 	at      string
 	scenes  map[*byte]saved // what a database holds that was carried over from a store's file
@@ -37,7 +37,7 @@ type serverDisk struct {
 	journal *journal.Journal
 }
 
-// inServer is a disk to play on, beside inMemory and inFiles.
+// inServer is a kind of disk, like inMemory and inFiles.
 func inServer(t *testing.T) func(string) disk {
 	return func(string) disk {
 		return &serverDisk{at: testserver.Database(t), scenes: map[*byte]saved{}}
@@ -119,11 +119,11 @@ func (sd *serverDisk) save() saved {
 	return s
 }
 
-// load puts rows back, in place of those that there are.
+// load replaces all rows by the saved ones.
 func (sd *serverDisk) load(s saved, store, ledger bool) {
 	sd.do(func(c *pgx.Conn) error {
 		ctx := context.Background()
-		// tables come in any order
+		// no check of references, as tables come in any order
 		must(c.Exec(ctx, "BEGIN; SET LOCAL session_replication_role = replica"))
 		for table, all := range s.files {
 			if of := strings.HasPrefix(table, "caucus_store."); of && !store || !of && !ledger {
@@ -145,7 +145,7 @@ func (sd *serverDisk) end() {
 	}
 }
 
-// hopeful is a serverDisk on which a new leader asks for nothing again, also if nobody has the
+// hopeful is a serverDisk on which a new leader asks for nothing again, even if nobody has the
 // keys.
 type hopeful struct{ *serverDisk }
 
@@ -170,7 +170,7 @@ func TestSchedulesPostgres(t *testing.T) {
 		t.Error("no schedule finds a leader that asks nobody again")
 	}
 	less := maps.Clone(bugs)
-	// after most restores ballots are asked for again, and who sends them has called
+	// after most restores, ballots are asked for again, and sending them counts as a call
 	delete(less, "nobody is waited for after a start")
 	for what, p := range less {
 		p.whole = true

@@ -36,9 +36,8 @@ import (
 	"caucus/study"
 )
 
-// stage is what all trials of so many parties begin with: a coordinator with its
-// members and the studies a and b, of all parties, in draft: tallies, but where b
-// keeps its bodies.
+// stage is the start of all trials with a number of parties: a coordinator with its members, and
+// the drafts a and b of all parties. They are tallies, unless b keeps its bodies.
 type stage struct {
 	parties   []study.PartyID
 	began     time.Time
@@ -49,9 +48,9 @@ type stage struct {
 	pool      []byte
 	plans     map[study.Hash]study.Plan
 	named     map[string]study.Hash
-	image     []byte // of the store
+	image     []byte // an image of the store
 
-	// bodies of a study that keeps them: a party's, and its other
+	// for a study with kept bodies: each party's body and its other one
 	kept map[study.Hash]map[study.PartyID][2][]byte
 
 	sumsMu sync.Mutex
@@ -65,11 +64,10 @@ type scene struct {
 	ending  bool
 }
 
-// deadline is when a study of a stage seals.
+// deadline is when a stage's study seals.
 const deadline = time.Hour
 
-// stageBegan is when all stages begin: one moment, so that scenes have plans, and forecasts
-// of them, in common.
+// stageBegan is the moment at which all stages begin, so that scenes share plans and forecasts.
 var stageBegan = time.Now().Truncate(time.Second)
 
 // stages are made once for each scene.
@@ -119,7 +117,7 @@ func newStage(of scene) *stage {
 				p.Minimum, p.Floor, p.Seal = min(3, n), 2, &study.SealRule{Share: 0.75,
 					QuietSeconds: 600}
 			}
-			p.Name, p.Lambda = name, 1 // what is fitted matters to no rule: a fixed ridge is fast
+			p.Name, p.Lambda = name, 1 // no rule depends on the fit, and a fixed ridge is fast
 			text := must(p.Canonical())
 			h := study.HashOf(text)
 			s.plans[h], s.named[name] = p, h
@@ -145,9 +143,8 @@ func (s *stage) keep(h study.Hash) {
 	}
 }
 
-// body is what a party contributes: one vote for yes, on a row that is its own. Its
-// other body votes on another row of its own. In a study that keeps bodies they are
-// contributions of its own too.
+// body is a party's contribution: one vote for yes, on a row of its own. Its other body votes on
+// another row of its own. If the study keeps bodies, both are contributions of its own too.
 func (s *stage) body(h study.Hash, p study.PartyID, other bool) []byte {
 	if kept := s.kept[h][p]; other && kept[1] != nil {
 		return kept[1]
@@ -161,8 +158,8 @@ func (s *stage) body(h study.Hash, p study.PartyID, other bool) []byte {
 	return ballotFor(row, 2*len(s.parties))
 }
 
-// sumOf is the sum of what was contributed, each once, or the kept bodies in their
-// canonical bytes.
+// sumOf is the sum of all contributions, each counted once, or the kept bodies in their canonical
+// bytes.
 func (s *stage) sumOf(h study.Hash, received map[study.PartyID]study.BodyDigest) []byte {
 	s.sumsMu.Lock()
 	defer s.sumsMu.Unlock()
@@ -186,7 +183,7 @@ func (s *stage) sumOf(h study.Hash, received map[study.PartyID]study.BodyDigest)
 	return sum
 }
 
-// backup is a copy of a coordinator's disk, and of its head file.
+// backup is a copy of a coordinator's disk and of its head file.
 type backup struct {
 	saved
 	head  []byte
@@ -199,14 +196,14 @@ type place struct {
 	party study.PartyID
 }
 
-// truth is what a coordinator's store holds, as its commits said.
+// truth is the content of a coordinator's store, as its commits showed.
 type truth struct {
 	state    map[study.Hash]study.State
 	reason   map[study.Hash]string
 	received map[study.Hash]map[study.PartyID]study.BodyDigest
 	ending   map[study.Hash]study.Ending
-	wanted   map[place]bool    // contributions to a study taken up again that did not come again
-	issued   map[string]string // whose each certificate is, by serial
+	wanted   map[place]bool    // contributions missing from a study that was taken up again
+	issued   map[string]string // each certificate's holder, by serial
 	revoked  map[string]bool   // certificates
 }
 
@@ -220,50 +217,49 @@ func (t truth) clone() truth {
 	return c
 }
 
-// trial is a coordinator on its way through a schedule, without a network: calls
-// pass the gate and the generated handlers as they do behind one.
+// trial is a coordinator that runs through a schedule, without a network. Calls pass the gate and
+// the generated handlers as they would behind one.
 type trial struct {
 	*stage
 	*faults
 	disk   disk
 	head   string  // the path of the head file, "" for none
 	budget bool    // the ledger has room for one study
-	server *Server // nil: it is down
-	// clock is what the machine's clock says, elapsed what has passed since the
-	// trial began.
+	server *Server // nil while stopped
+	// clock is the machine's clock, and elapsed is the time since the trial began.
 	clock   *standingClock
 	elapsed time.Duration
 	log     io.Writer
 	plant   plant
 
 	truth  truth
-	summed map[study.Hash][]byte // the last sum that was read
+	summed map[study.Hash][]byte // the last sum read from the store
 
-	// What others hold.
+	// What parties and operators hold.
 	certificates map[study.PartyID]*x509.Certificate
 	invitations  map[study.PartyID]*invited
 	receipts     map[place]receipted
-	held         map[study.PartyID]holding             // the newest document that it got
+	held         map[study.PartyID]holding             // each party's newest signed document
 	got          map[study.PartyID]map[study.Hash]bool // releases
-	redemptions  map[string]int                        // by an invitation's serial
+	redemptions  map[string]int                        // by the invitation's serial
 
-	draws     map[privacy.Digest]draw        // by the hash of the ledger's entry
-	releases  map[study.Hash]map[string]bool // the answers that were published
+	draws     map[privacy.Digest]draw        // by the hash of the ledger entry
+	releases  map[study.Hash]map[string]bool // all published releases
 	backups   []backup
 	putBack   map[string]bool     // what was ever restored: "store", "ledger"
-	proven    bool                // somebody showed, or a file says, that the ledger was put back
+	proven    bool                // a caller or a file proved that the ledger was restored
 	waived    map[study.Hash]bool // since the start
-	keyless   map[study.Hash]bool // its ballots were asked for again after its noise was drawn
+	keyless   map[study.Hash]bool // asked for ballots again after the draw
 	claimed   map[study.Hash]bool // since the start: a caller holds a release
-	damaged   map[place]bool      // bodies, by the disk
-	stored    bool                // the time was stored, so that a jump can be noticed
-	vouched   bool                // for the clock, by an operator
+	damaged   map[place]bool      // bodies that the disk damaged
+	stored    bool                // a time is stored, so a jump is noticed
+	vouched   bool                // an operator vouched for the clock
 	violation *violation
 }
 
 func serialOf(c *x509.Certificate) string { return c.SerialNumber.Text(16) }
 
-// receipted is a receipt that a party got, and for which bytes.
+// receipted is a party's receipt, and the bytes that it is for.
 type receipted struct {
 	document []byte
 	body     study.BodyDigest
@@ -275,7 +271,7 @@ type draw struct {
 	sum   string
 }
 
-// holding is a document that the coordinator signed, and how far its ledger was.
+// holding is a document that the coordinator signed, and the ledger's head at that time.
 type holding struct {
 	protocol.ShownHead
 	head privacy.Head
@@ -284,13 +280,13 @@ type holding struct {
 type invited struct {
 	certificate *x509.Certificate
 	request     []byte
-	issued      []byte // what it got, once its holder has it
+	issued      []byte // the certificate, once its holder has it
 }
 
 // violation is a rule that did not hold.
 type violation struct{ rule, detail string }
 
-// broken notes the first rule that does not hold.
+// broken stores the first rule that does not hold.
 func (t *trial) broken(rule, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -299,7 +295,7 @@ func (t *trial) broken(rule, format string, args ...any) {
 	}
 }
 
-// newTrial begins a trial on a disk, which may be that of a trial before.
+// newTrial begins a trial on a disk, which may be that of an earlier trial.
 func newTrial(of scene, d disk) *trial {
 	s := stages[of]()
 	t := &trial{
@@ -323,11 +319,11 @@ func newTrial(of scene, d disk) *trial {
 		t.releases[h] = map[string]bool{}
 	}
 	d.begin(s.image)
-	t.backup(nil) // of a coordinator that has just begun
+	t.backup(nil) // the first backup, of a new coordinator
 	return t
 }
 
-// start starts the coordinator on the disk that there is.
+// start starts the coordinator on the present disk.
 func (t *trial) start() error {
 	t.mu.Lock()
 	t.dead = false
@@ -377,8 +373,7 @@ func (t *trial) start() error {
 // keepTime stores the time now and then, as the scheduler does.
 func (t *trial) keepTime() { _ = t.server.registry.watch.save(context.Background(), false) }
 
-// up starts a coordinator that is down, as whoever looks after it would. It says
-// whether it runs.
+// up starts a stopped coordinator, as its operator would. It reports whether the coordinator runs.
 func (t *trial) up() bool {
 	if t.server != nil && !t.killed() {
 		return true
@@ -394,11 +389,11 @@ func (t *trial) up() bool {
 // sendable is one message on its way.
 type sendable = proto.Message
 
-// wire is a stream without a network: what the caller sends, and what it gets.
+// wire is a stream without a network: the caller's messages, and the answers.
 type wire struct {
 	ctx   context.Context
 	sends []sendable
-	then  error // after what it sends, io.EOF for a proper end
+	then  error // after the caller's messages, io.EOF for a proper end
 	trial *trial
 	reply sendable
 }
@@ -426,7 +421,7 @@ func (w *wire) SendMsg(m any) error {
 	return nil
 }
 
-// services are all that a coordinator answers.
+// services are all of a coordinator's services.
 var services = sync.OnceValue(func() map[string]grpc.ServiceInfo {
 	g := grpc.NewServer()
 	defer g.Stop()
@@ -436,13 +431,13 @@ var services = sync.OnceValue(func() map[string]grpc.ServiceInfo {
 	return g.GetServiceInfo()
 })
 
-// from is the context of a call on a new connection under a certificate, once its
-// handshake and its header are over.
+// from is the context of a call on a new connection under a certificate, after handshake and
+// header.
 func (t *trial) from(c *x509.Certificate, method string) (context.Context, error) {
 	return t.server.gate.Begin(context.Background(), must(protocol.CallerOfCertificate(c)), method)
 }
 
-// call makes a unary call; nil where no answer came.
+// call makes a unary call. It returns nil if no answer came.
 func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certificate,
 	request proto.Message) (reply any, err error) {
 	i := slices.IndexFunc(service.Methods, func(m grpc.MethodDesc) bool {
@@ -456,7 +451,7 @@ func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certifica
 	return reply, t.heard(method, err)
 }
 
-// heard is an error as the caller hears it, where it hears anything.
+// heard is the error that the caller sees, if it sees any.
 func (t *trial) heard(method string, err error) error {
 	if t.killed() {
 		return errKilled
@@ -467,7 +462,7 @@ func (t *trial) heard(method string, err error) error {
 	return protocol.FromStatus(err)
 }
 
-// upload sends a contribution and gives the answer: a signed receipt.
+// upload sends a contribution and returns the signed receipt.
 func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*pb.Signed, error) {
 	digest := sha256.Sum256(body)
 	ctx, err := t.from(t.certificates[p], pb.Studies_Contribute_FullMethodName)
@@ -502,7 +497,7 @@ func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*p
 	return nil, t.heard("Contribute", err)
 }
 
-// hold keeps a document that a party got, where it is the newest.
+// hold keeps a party's document if it is the newest.
 func (t *trial) hold(p study.PartyID, kind protocol.Document, document, signature []byte) {
 	shown := protocol.ShownHead{Kind: kind, Document: document, Signature: signature}
 	head, err := shown.Head(t.signer.Key())
@@ -514,7 +509,7 @@ func (t *trial) hold(p study.PartyID, kind protocol.Document, document, signatur
 	}
 }
 
-// der is the certificate that an invitation or an answer holds.
+// der is the certificate in an invitation or an answer.
 func der(b []byte) *x509.Certificate {
 	if block, _ := pem.Decode(b); block != nil {
 		b = block.Bytes
@@ -530,11 +525,10 @@ func (t *trial) keepHead(dir string) {
 	must(0, os.WriteFile(t.head, fmt.Appendln(nil, privacy.Head{}), 0o600))
 }
 
-// awayHead is where the head's folder is while nothing can be written there.
+// awayHead is where the head's folder is while nothing can be written to it.
 func (t *trial) awayHead() string { return filepath.Dir(t.head) + ".away" }
 
-// away takes the head's folder away, as a disk that is not mounted is; back
-// brings it back.
+// away moves the head's folder away, like a disk that is not mounted. back moves it back.
 func (t *trial) away([]string) {
 	if t.head != "" {
 		_ = os.Rename(filepath.Dir(t.head), t.awayHead())
@@ -547,11 +541,11 @@ func (t *trial) back() {
 	}
 }
 
-// restart stops the coordinator, where it runs, and starts it.
+// restart stops the coordinator if it runs, and starts it.
 func (t *trial) restart([]string) {
 	t.server = nil
 	t.up()
 }
 
-// pick is one of many.
+// pick returns a random one.
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }

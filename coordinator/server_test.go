@@ -13,7 +13,7 @@ import (
 	"caucus/internal/clock"
 )
 
-// stubborn is a store that cannot be scrubbed the first times.
+// stubborn is a store that cannot be scrubbed at the first attempts.
 type stubborn struct {
 	records.Store
 	failures int
@@ -28,7 +28,7 @@ func (s *stubborn) Scrub(context.Context) error {
 	return nil
 }
 
-// TestScrubLater: a scrub that fails at the start is logged and tried again.
+// TestScrubLater: a scrub that fails at the start is logged and repeated.
 func TestScrubLater(t *testing.T) {
 	store, log := &stubborn{failures: 3}, &book{}
 	s := &Server{store: store, config: folder.Config{Clock: clock.Clock{}.Complete(),
@@ -44,5 +44,5 @@ func TestScrubLater(t *testing.T) {
 	s.scrubbed, store.failures = false, 1<<30
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	s.scrubLater(ctx, time.Microsecond, time.Millisecond) // returns
+	s.scrubLater(ctx, time.Microsecond, time.Millisecond) // returns, because the scrub succeeds
 }

@@ -33,12 +33,12 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// sharedWorld is a coordinator with a helper beside it, each a process's worth of its own, over
-// mutual TLS on loopback.
+// sharedWorld is a coordinator and a helper that share nothing, connected by mutual TLS on
+// loopback.
 type sharedWorld struct {
 	*world
 	helper  helper.Config
-	stopped func() // of the helper; nil: it does not run
+	stopped func() // stops the helper; nil if it does not run
 	pool    []byte
 	plan    study.Plan
 	task    study.Task
@@ -54,7 +54,7 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	w.helper.Policy.Study[privacy.Party] = privacy.Budget{Epsilon: 8, Delta: 1e-6}
 	w.helper.Policy.MinimumParties = 2
 	w.world = newWorldIn(t, nil, nil)
-	w.stop() // it had no helper; now it gets one, and after that PostgreSQL
+	w.stop() // add a helper first, and then PostgreSQL
 	must(0, w.startHelperFor(must(folder.MakeHelper(w.config.Dir, "", "")).Key))
 	report := must(folder.MakeHelper(w.config.Dir, w.helper.Listen, pins.Signing.String()))
 	w.config.Helper, w.config.Metrics = *report.Helper, "127.0.0.1:0"
@@ -77,7 +77,7 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	if p.Noise = study.NoiseAggregators; change != nil {
 		change(&p)
 	}
-	if parties == 0 { // the caller makes its own
+	if parties == 0 { // the caller makes its own study
 		return w
 	}
 	w.plan = withTerms(p, w.pool)
@@ -96,7 +96,7 @@ func (sw *sharedWorld) startHelper() error {
 	if err != nil {
 		return err
 	}
-	sw.helper.Listen = s.Addr() // the same after a restart
+	sw.helper.Listen = s.Addr() // the same address after a restart
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -115,7 +115,7 @@ func (sw *sharedWorld) stopHelper() {
 	}
 }
 
-// uploads are what parties send, sealed to the helper as its acceptance says.
+// uploads are the parties' contributions, sealed to the helper as its acceptance says.
 func (sw *sharedWorld) uploads(s protocol.Study) (all [][]byte) {
 	sw.t.Helper()
 	pins := must(helper.ReadPins(sw.helper))
@@ -150,7 +150,7 @@ func (sw *sharedWorld) opened() protocol.Study {
 	return must(sw.parties["p0"].Study(context.Background(), sw.plan.Name))
 }
 
-// verified is the release, with nothing in it that fails.
+// verified returns the release after checking that no part of it fails.
 func (sw *sharedWorld) verified() study.Release {
 	sw.t.Helper()
 	r := must(sw.operator.Release(context.Background(), sw.plan.Name))
@@ -172,15 +172,15 @@ func poolUnder(p study.Plan, data []byte) *auxdata.Pool {
 	return pool
 }
 
-// TestShared: a study of two servers goes through its life: the helper agrees before it opens,
-// what does not check is refused by both and named, and one release carries both servers'
-// shares and signatures, which verify adds up.
+// TestShared: a study with two servers from draft to release. The helper agrees before the study
+// opens. Contributions that do not check are refused by both servers and named. One release carries
+// both servers' shares and signatures, and verify adds the shares up.
 func TestShared(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 4, nil)
 	s := w.opened()
 	all := w.uploads(s)
-	all[2][40] ^= 1 // a party's own part is not what it proved
+	all[2][40] ^= 1 // this party's proof does not fit its share
 	for i, p := range w.plan.Roster {
 		receipt := must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
 		again := must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
@@ -209,8 +209,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedLeaves: whatever is changed in what a release says of its two servers, it does not
-// verify.
+// TestSharedLeaves: if any part of what a release says about its two servers is changed, the
+// release does not verify.
 func TestSharedLeaves(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
@@ -285,7 +285,7 @@ func TestSharedLeaves(t *testing.T) {
 	fails("another party", func(r *study.Release) {
 		r.Contributed, r.Missing = []study.PartyID{"p0", "p2"}, []study.PartyID{"p1"}
 	})
-	// Another helper than the one that is pinned.
+	// A helper other than the pinned one.
 	other := must(protocol.NewSigner()).Key()
 	signed := must(w.operator.Release(ctx, "trial"))
 	if !evidence.AnyFails(verify.Release(signed,
@@ -294,7 +294,7 @@ func TestSharedLeaves(t *testing.T) {
 	}
 }
 
-// TestSharedForm: a release of two servers that was made once, in this form, holds for good.
+// TestSharedForm: a stored release with two servers, in this form, still verifies.
 func TestSharedForm(t *testing.T) {
 	var r study.Release
 	must(0, json.Unmarshal(must(os.ReadFile(fmt.Sprintf("testdata/releases/form%d.json",
@@ -305,8 +305,8 @@ func TestSharedForm(t *testing.T) {
 	}
 }
 
-// TestHelperDown: without its helper a study stays a draft, and a sealed one waits, each with
-// the reason shown; both go on by themselves once it runs, and kills of either lose nothing.
+// TestHelperDown: without its helper, a study stays a draft, and a sealed one waits. Both show the
+// reason, and both go on by themselves once the helper runs. A kill of either server loses nothing.
 func TestHelperDown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -328,7 +328,7 @@ func TestHelperDown(t *testing.T) {
 	}
 	reach("0")
 	w.stopHelper()
-	reach("1") // nobody asks it just now
+	reach("1") // no call waits for it at the moment
 	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
 	if _, err := w.operator.Open(ctx, "trial"); err == nil ||
@@ -351,7 +351,7 @@ func TestHelperDown(t *testing.T) {
 	for i, p := range w.plan.Roster {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, all[i]))
 	}
-	for w.wait("trial", study.Sealed).Reason == "" { // it tries
+	for w.wait("trial", study.Sealed).Reason == "" { // until it has tried
 		time.Sleep(5 * time.Millisecond)
 	}
 	w.stop()
@@ -364,7 +364,7 @@ func TestHelperDown(t *testing.T) {
 	}
 }
 
-// TestSharedRefusals: what cannot be carried to its end is refused before parties see it.
+// TestSharedRefusals: a study that can never be released is refused before parties see it.
 func TestSharedRefusals(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
@@ -400,8 +400,9 @@ func TestSharedRefusals(t *testing.T) {
 	}
 }
 
-// TestSharedRoom: a helper keeps no more plans than its operator allows. That of a study that
-// gathers makes room for another, and is brought again once the study seals: both are released.
+// TestSharedRoom: a helper stores no more plans than its operator allows. The plan of a study that
+// still gathers contributions makes room for another one, and is sent again once the study seals.
+// Both studies are released.
 func TestSharedRoom(t *testing.T) {
 	w := newSharedWorld(t, 3, nil)
 	w.stopHelper()
@@ -419,7 +420,7 @@ func TestSharedRoom(t *testing.T) {
 	all := w.uploads(first)
 	next := w.another()
 	kept(next)
-	w.asked() // about both: that they were agreed to it knows without their plans
+	w.asked() // about both: without their plans, the helper still knows that it agreed
 	kept(next)
 	w.contributed(first, all)
 	w.wait("trial", study.Released)
@@ -429,7 +430,7 @@ func TestSharedRoom(t *testing.T) {
 	w.verified()
 }
 
-// another is a second study of the same parties, opened.
+// another is a second study of the same parties, already open.
 func (sw *sharedWorld) another() protocol.Study {
 	sw.t.Helper()
 	sw.plan.Name, sw.plan.Lambda = "next", 2*sw.plan.Lambda+1
@@ -438,7 +439,7 @@ func (sw *sharedWorld) another() protocol.Study {
 	return sw.opened()
 }
 
-// startHelperWith starts the helper again with so much budget at unit party; 0 is no limit.
+// startHelperWith starts the helper again with a budget at unit party. 0 means no limit.
 func (sw *sharedWorld) startHelperWith(epsilon float64) {
 	sw.t.Helper()
 	sw.stopHelper()
@@ -449,7 +450,7 @@ func (sw *sharedWorld) startHelperWith(epsilon float64) {
 	must(0, sw.startHelper())
 }
 
-// contributed has all parties contribute.
+// contributed makes all parties contribute.
 func (sw *sharedWorld) contributed(s protocol.Study, uploads [][]byte) {
 	sw.t.Helper()
 	for i, p := range sw.plan.Roster {
@@ -457,15 +458,14 @@ func (sw *sharedWorld) contributed(s protocol.Study, uploads [][]byte) {
 	}
 }
 
-// checked has all contribute, and both servers check it: the study is tried again, and its set
-// signed, only once the clock moves.
+// checked makes all parties contribute, and waits until both servers have checked it. The study is
+// tried again, and its set signed, only when the clock moves.
 func (sw *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
 	sw.t.Helper()
 	sw.stopHelper()
 	sw.contributed(s, uploads)
-	// The coordinator's next try is a minute away before the helper is there again, so that the
-	// test comes first. The clock moves once for each try, so that a slow machine's clock does not
-	// pass a deadline.
+	// The coordinator's next try comes a minute later, so the test acts before the helper is back.
+	// The clock moves once for each try, so that no deadline passes on a slow machine.
 	wait := fmt.Sprintf("\"study\":\"%s\",\"wait\":", s.Hash)
 	for tries := 0; !strings.Contains(sw.log.String(),
 		fmt.Sprintf("%s%d", wait, lastWait)); time.Sleep(5 * time.Millisecond) {
@@ -487,7 +487,8 @@ func (sw *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
 	}
 }
 
-// waits has all contribute, and waits until the study waits for the helper, for a reason.
+// waits makes all parties contribute, and waits until the study waits for the helper, for a given
+// reason.
 func (sw *sharedWorld) waits(s protocol.Study, uploads [][]byte, reason string) {
 	sw.t.Helper()
 	sw.contributed(s, uploads)
@@ -497,7 +498,7 @@ func (sw *sharedWorld) waits(s protocol.Study, uploads [][]byte, reason string) 
 	}
 }
 
-// cancelled cancels a study, once it is not tried just now.
+// cancelled cancels a study at a moment when it is not being tried.
 func (sw *sharedWorld) cancelled(s protocol.Study) {
 	sw.t.Helper()
 	for {
@@ -511,8 +512,8 @@ func (sw *sharedWorld) cancelled(s protocol.Study) {
 	}
 }
 
-// shareError asks the helper for its share of a study and says what was wrong. A connection that
-// breaks because the helper was restarted is no answer: the helper is asked again.
+// shareError asks the helper for its share of a study and returns the error. If a connection breaks
+// because the helper restarted, it asks again.
 func (sw *sharedWorld) shareError(h study.Hash) error {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		_, err := sw.server.sharing.helper.Share(context.Background(), h)
@@ -522,7 +523,7 @@ func (sw *sharedWorld) shareError(h study.Hash) error {
 	}
 }
 
-// told waits until the helper was told of every study that failed for good.
+// told waits until the helper was told about every failed study.
 func (sw *sharedWorld) told() {
 	sw.t.Helper()
 	for len(must(sw.server.sharing.server.UnreportedFailures(context.Background()))) > 0 {
@@ -530,8 +531,9 @@ func (sw *sharedWorld) told() {
 	}
 }
 
-// TestPlanLostWhileReleasing: a plan that is removed at the helper while the two servers release
-// is brought again, and the study is released, whatever the helper's policy says by then.
+// TestPlanLostWhileReleasing: a plan is removed at the helper while the two servers release. The
+// coordinator sends the plan again, and the study is released, whatever the helper's policy says by
+// then.
 func TestPlanLostWhileReleasing(t *testing.T) {
 	w := newSharedWorld(t, 3, nil)
 	s := w.opened()
@@ -547,9 +549,9 @@ func TestPlanLostWhileReleasing(t *testing.T) {
 	w.verified()
 }
 
-// TestHelperIsToldOfTheEnd: a study that is cancelled after its contributions were given to the
-// two servers leaves the helper's shelf, as soon as the helper can be told, also after a
-// restart of the coordinator. Until then a sealed study that finds no room waits and says why.
+// TestHelperIsToldOfTheEnd: a study is cancelled after the two servers got its contributions. The
+// helper deletes them as soon as it can be told, also after a restart of the coordinator. Until
+// then, a sealed study that finds no room waits and says why.
 func TestHelperIsToldOfTheEnd(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -575,7 +577,7 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 	}
 	w.stopHelper()
 	w.cancelled(next)
-	w.asked() // it does not answer
+	w.asked() // the helper does not answer
 	w.stop()
 	w.start()
 	if left := must(w.server.sharing.server.UnreportedFailures(ctx)); !slices.Equal(left,
@@ -601,8 +603,8 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 	}
 }
 
-// TestSharedEndings: closing, a lowered minimum, a study that failed with too few and is taken up
-// again, and a cancelled one.
+// TestSharedEndings: a study with two servers is closed, gets a lower minimum, fails with too few
+// contributions and is taken up again, or is cancelled.
 func TestSharedEndings(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -667,7 +669,7 @@ func TestSharedEndings(t *testing.T) {
 		all := w.uploads(s)
 		w.startHelperWith(1)
 		w.waits(s, all, "budget")
-		w.startHelperWith(0) // its operator raises it
+		w.startHelperWith(0) // its operator raises the budget
 		w.clock.add(2 * lastWait)
 		w.wait("trial", study.Released)
 		w.verified()

@@ -14,7 +14,7 @@ import (
 	"caucus/privacy"
 )
 
-// refusesToStart says whether New refuses, for this reason.
+// refusesToStart checks that New refuses, for this reason.
 func (w *world) refusesToStart(what, want string) {
 	w.t.Helper()
 	server, err := New(w.config)
@@ -30,8 +30,8 @@ func (w *world) refusesToStart(what, want string) {
 	}
 }
 
-// TestHeadMustBeThere: a head file that is gone, or cannot be written, is found
-// out at the start and not after a charge.
+// TestHeadMustBeThere: the coordinator notices at its start, and not after a charge, that a head
+// file is missing or cannot be written.
 func TestHeadMustBeThere(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stop()
@@ -39,7 +39,7 @@ func TestHeadMustBeThere(t *testing.T) {
 	must(0, os.Rename(head, head+".away"))
 	w.refusesToStart("no head file", "it remembers how far the ledger was")
 	must(0, os.Rename(head+".away", head))
-	if os.Getuid() == 0 { // root writes anywhere: a folder in the way stands for it
+	if os.Getuid() == 0 { // root may write anywhere, so a folder takes the file's place
 		must(0, os.Remove(head))
 		must(0, os.Mkdir(head, 0o700))
 		w.refusesToStart("a head file that cannot be written", "head:")
@@ -54,8 +54,8 @@ func TestHeadMustBeThere(t *testing.T) {
 	w.start()
 }
 
-// TestHeadCatchesUp: killed between the ledger's commit and the head file's, a
-// coordinator starts again, and the file then knows the entry.
+// TestHeadCatchesUp: a coordinator is killed between the commits of its ledger and its head file.
+// It starts again, and the file then has the entry.
 func TestHeadCatchesUp(t *testing.T) {
 	w := stoppedWorld(t)
 	head := must(privacy.ParseHead(string(must(os.ReadFile(w.config.HeadFile())))))
@@ -69,8 +69,8 @@ func TestHeadCatchesUp(t *testing.T) {
 	w.start()
 }
 
-// TestEmptyFiles: a file that a full disk or a careless restore emptied does not
-// pass for a new one.
+// TestEmptyFiles: a file that a full disk or a careless restore left empty is not taken for a new
+// one.
 func TestEmptyFiles(t *testing.T) {
 	w := stoppedWorld(t)
 	dir := w.config.Dir
@@ -102,21 +102,21 @@ func TestEmptyFiles(t *testing.T) {
 	w.start()
 }
 
-// TestIntegrityAtStart: damaged pages of the store, and a ledger whose chain is
-// broken, are found at the start.
+// TestIntegrityAtStart: damaged pages of the store, and a ledger with a broken chain, are found at
+// the start.
 func TestIntegrityAtStart(t *testing.T) {
 	w := stoppedWorld(t)
 	path := filepath.Join(w.config.Dir, folder.StoreFile)
 	good := must(os.ReadFile(path))
 	const page = 4096
 	bad := append([]byte{}, good...)
-	for i := 2 * page; i < 3*page; i++ { // the third page: a table's
+	for i := 2 * page; i < 3*page; i++ { // the third page, which belongs to a table
 		bad[i] ^= 0x5a
 	}
 	must(0, os.WriteFile(path, bad, 0o600))
 	w.refusesToStart("a damaged page", "damaged")
 	bad = append([]byte{}, good...)
-	copy(bad, "not a database, ") // the file's first words
+	copy(bad, "not a database, ") // the file's first bytes
 	must(0, os.WriteFile(path, bad, 0o600))
 	w.refusesToStart("another file", "the file is not a Caucus store: give another path")
 	must(0, os.WriteFile(path, good, 0o600))

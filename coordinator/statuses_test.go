@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// TestPartyStatuses: operators are told when a missing party called last and what it waits
-// for, in the words that there are and no others; parties are told nothing of others.
+// TestPartyStatuses: operators see when a missing party called last and what it waits for, in fixed
+// words. Parties see nothing about other parties.
 func TestPartyStatuses(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 4, nil)
@@ -42,7 +42,7 @@ func TestPartyStatuses(t *testing.T) {
 	}
 	w.stop()
 	all := w.parties
-	w.parties = nil // nobody calls
+	w.parties = nil // no party calls
 	w.start()
 	w.parties = all
 	for _, p := range must(w.operator.Study(ctx, "trial")).Statuses {

@@ -26,9 +26,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// TestRevokedTakesNothing: what a revoked certificate tries, on a connection
-// from before and on new ones, is not at the expense of the party that enrolled
-// anew under its name.
+// TestRevokedTakesNothing: a revoked certificate may try anything, on old and new connections. It
+// takes nothing from the party that was enrolled again under the same name.
 func TestRevokedTakesNothing(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 6 })
@@ -39,7 +38,7 @@ func TestRevokedTakesNothing(t *testing.T) {
 	}
 	must(0, w.operator.Revoke(ctx, "site"))
 	again := w.enrol("site")
-	w.clock.add(2 * time.Hour) // its old calls are long ago
+	w.clock.add(2 * time.Hour) // its old calls no longer count
 	for range 10 {
 		if _, err := before.List(ctx, &pb.ListRequest{}); err == nil {
 			t.Fatal("a revoked certificate is admitted")
@@ -57,13 +56,12 @@ func TestRevokedTakesNothing(t *testing.T) {
 	}
 }
 
-// mostGreeting is how many connections may be before the end of their handshake where there
-// are few places.
+// mostGreeting is the number of unfinished handshakes allowed where there are few places.
 const mostGreeting = 16
 
-// TestConnections: a member that opens one connection more than it may, and a
-// coordinator with one more than it takes, close the one used longest ago; who
-// says nothing before the handshake takes no place of a member.
+// TestConnections: if a member opens one connection too many, or a coordinator gets one too many,
+// the connection that was idle longest is closed. A connection that sends nothing before its
+// handshake takes no member's place.
 func TestConnections(t *testing.T) {
 	w := newWorld(t, func(c *folder.Config) {
 		c.Limits.Connections, c.Limits.AllConnections = 2, 4
@@ -99,7 +97,7 @@ func TestConnections(t *testing.T) {
 			t.Fatalf("connections %v", of)
 		}
 	}
-	if err := lists(first); err != nil { // it connects again
+	if err := lists(first); err != nil { // the client connects again
 		t.Errorf("the first connection: %v", err)
 	}
 	for i := range 5 {
@@ -111,7 +109,7 @@ func TestConnections(t *testing.T) {
 		}
 	}
 	last := w.identity("last")
-	// Silent strangers: as many as are let wait, and more.
+	// Silent strangers: more connections than are allowed to wait.
 	var silent []net.Conn
 	for range 4 * mostGreeting {
 		c, err := net.Dial("tcp", w.server.Addr())
@@ -145,8 +143,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestSilentStrangers: one address whose connections say nothing takes all places
-// before the handshake, and keeps nobody out that comes from another one.
+// TestSilentStrangers: one address takes all places before the handshake with silent connections.
+// Callers from other addresses still get in.
 func TestSilentStrangers(t *testing.T) {
 	w := newWorld(t, func(c *folder.Config) {
 		c.Limits.Connections, c.Limits.AllConnections = 2, 4
@@ -178,9 +176,9 @@ func TestSilentStrangers(t *testing.T) {
 	}
 }
 
-// TestHandshakes: a certificate that does not hold gets no connection: revoked,
-// unknown, of an invitation that was withdrawn, used long ago or is over. How
-// often it tries is bounded, and so is what is asked and logged because of it.
+// TestHandshakes: a certificate gets no connection if it is revoked, unknown, expired, or of an
+// invitation that was withdrawn or used long ago. The number of its attempts is limited, and so are
+// the resulting queries and log lines.
 func TestHandshakes(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 10 })
@@ -245,8 +243,7 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// TestSilentMessage: a call whose message does not come is given up, with or
-// without a handler.
+// TestSilentMessage: a call without its message is ended, whether it has a handler or not.
 func TestSilentMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *folder.Config) {
@@ -284,7 +281,7 @@ func TestSilentMessage(t *testing.T) {
 	}
 }
 
-// TestAllCalls: all members together have a limit too.
+// TestAllCalls: all members together also have a limit of calls.
 func TestAllCalls(t *testing.T) {
 	w := newWorld(t, func(c *folder.Config) { c.Limits.Calls, c.Limits.AllCalls = 2, 3 })
 	ctx := context.Background()
@@ -310,8 +307,8 @@ func (garbage) Marshal(any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer("\xff\xff\xff\xff")}, nil
 }
 
-// TestBytesThatDoNotParse: they are the caller's mistake, and are not tried
-// again.
+// TestBytesThatDoNotParse: unreadable bytes count as the caller's mistake, so clients do not repeat
+// them.
 func TestBytesThatDoNotParse(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -334,9 +331,8 @@ func TestBytesThatDoNotParse(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreCounted: however often a caller is refused, the log gets few
-// lines, which say how many there were; made-up names of calls are not counted
-// by name.
+// TestRefusalsAreCounted: however often a caller is refused, the log gets few lines, with the
+// number of refusals. Invented names of calls are not counted by name.
 func TestRefusalsAreCounted(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -362,7 +358,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 	}
 }
 
-// counted is what a counter says, by the values of its labels, sorted by their names.
+// counted is a counter's values, by the values of its labels, sorted by the labels' names.
 func (w *world) counted(name string, labels ...string) (n float64) {
 	for _, f := range must(w.server.counts.Registry.Gather()) {
 		for _, m := range f.GetMetric() {

@@ -18,8 +18,7 @@ import (
 	"caucus/study"
 )
 
-// TestPoolResumes: a download goes on where it stopped; what is damaged starts
-// over.
+// TestPoolResumes: a download continues where it stopped. A damaged part is fetched again.
 func TestPoolResumes(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -64,8 +63,8 @@ func TestPoolResumes(t *testing.T) {
 	}
 }
 
-// TestNoiseAtTheSite: where parties release through their own ledgers, the
-// coordinator's spends nothing, and named readers alone read.
+// TestNoiseAtTheSite: if parties add the noise through their own ledgers, the coordinator's ledger
+// is not charged. Only named readers may read the release.
 func TestNoiseAtTheSite(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -109,8 +108,8 @@ func TestNoiseAtTheSite(t *testing.T) {
 	}
 }
 
-// TestDecline: a party of an open study may say that it takes no part; others
-// see that, and it binds nobody.
+// TestDecline: a party of an open study may decline. Operators see that, and the party may still
+// change its mind.
 func TestDecline(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -137,7 +136,7 @@ func TestDecline(t *testing.T) {
 		got.Declined[0] != "p0" || len(got.Missing) != 3 || got.State != study.Open {
 		t.Errorf("declined %v, missing %v, %s", got.Declined, got.Missing, got.State)
 	}
-	must(p0.Contribute(ctx, s.Hash, ballotFor(0, 3))) // it changed its mind
+	must(p0.Contribute(ctx, s.Hash, ballotFor(0, 3))) // p0 changed its mind
 	if got := must(w.operator.Study(ctx, "trial")); len(got.Declined) != 1 ||
 		len(got.ContributedBy) != 1 {
 		t.Errorf("declined %v, contributed %v", got.Declined, got.ContributedBy)
@@ -150,8 +149,8 @@ func TestDecline(t *testing.T) {
 	}
 }
 
-// TestLargePlan: a plan and a roster that are larger than a message travel in
-// parts, and come out as they went in.
+// TestLargePlan: a plan and a roster that are larger than a message are sent in parts, and arrive
+// unchanged.
 func TestLargePlan(t *testing.T) {
 	const parties = 10_000
 	ctx := context.Background()
@@ -178,7 +177,7 @@ func TestLargePlan(t *testing.T) {
 		s.Missing[parties-1] != string(roster[parties-1]) || len(s.ContributedBy) != 0 {
 		t.Errorf("the plan has %d bytes, %d are missing", len(s.PlanBytes), len(s.Missing))
 	}
-	if _, err := w.operator.CreateStudy(ctx, canonical, nil); err != nil { // the header is enough
+	if _, err := w.operator.CreateStudy(ctx, canonical, nil); err != nil { // refused by its header
 		t.Errorf("again: %v", err)
 	}
 }

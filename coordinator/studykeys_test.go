@@ -18,8 +18,8 @@ import (
 	"caucus/study"
 )
 
-// TestStudyKeysOfReplicasAlone: nobody but the holder of the present authority's key gets the keys
-// of ballots, and that one gets nothing else. A coordinator over files has no such call.
+// TestStudyKeysOfReplicasAlone: only the holder of the present authority's key gets the keys of
+// ballots, and gets nothing else. A coordinator over files does not have this call.
 func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -77,8 +77,8 @@ func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	}
 }
 
-// TestLeadWithoutKeys: where no replica has the keys of ballots, one leads all the same and asks
-// parties again. So does a coordinator that looks for no others.
+// TestLeadWithoutKeys: if no replica has the keys of ballots, one leads nevertheless and asks the
+// parties again. A coordinator that knows no others does the same.
 func TestLeadWithoutKeys(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*folder.Config){"a replica": knowsOthers,
@@ -117,8 +117,8 @@ func leadsWithoutKeys(t *testing.T, change func(*folder.Config)) {
 	}))
 }
 
-// TestReplicaForgets: a replica that stands by holds the keys that the leader has, and forgets each
-// that the leader has forgotten: the ballots of an ended study can be read by nobody.
+// TestReplicaForgets: a standby holds the leader's keys and forgets each that the leader has
+// forgotten, so nobody can read the ballots of a study that is over.
 func TestReplicaForgets(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -37,8 +37,8 @@ func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (proto
 	return v, k
 }
 
-// TestTokenRevoked: a token that was stolen is ended, and whom it made is listed and ended
-// with it, calls and connections too.
+// TestTokenRevoked: an operator revokes a stolen token, and with it the members that joined by it,
+// with their calls and connections.
 func TestTokenRevoked(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -87,9 +87,9 @@ func TestTokenRevoked(t *testing.T) {
 	}
 }
 
-// TestInvitedAnew: whom an operator invites under a name that somebody had by a token, who
-// is out, came by no token: it stays when the token goes with all who came by it, may be
-// invited again, and the place stays taken.
+// TestInvitedAnew: a name came by a token and was revoked. An operator invites a party under this
+// name again. The party now belongs to no token: it stays when the token and its members are
+// revoked, and may be invited again. The token's place stays taken.
 func TestInvitedAnew(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -120,7 +120,7 @@ func TestInvitedAnew(t *testing.T) {
 	}
 }
 
-// TestLongLists: what an operator lists may be longer than other messages are.
+// TestLongLists: a list for operators may be longer than other messages may be.
 func TestLongLists(t *testing.T) {
 	w := newWorld(t, nil)
 	long := strings.Repeat("x", 256<<10)
@@ -141,8 +141,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestTokenIsNotKept: nothing in the coordinator's folder or log is the token's key, nor
-// enough to make it.
+// TestTokenIsNotKept: nothing in the coordinator's folder or log is the token's key, or enough to
+// compute it.
 func TestTokenIsNotKept(t *testing.T) {
 	w := newWorld(t, nil)
 	v, _ := makeToken(t, w.operator, protocol.TokenOptions{Quota: 2})
@@ -162,8 +162,8 @@ func TestTokenIsNotKept(t *testing.T) {
 	}
 }
 
-// TestTokenQuota: of many who come at once as many join as the quota says, each as
-// somebody else; the others are told that the places are taken.
+// TestTokenQuota: of many parties that join at once, only as many join as the quota says, each with
+// a name of its own. The others are told that all places are taken.
 func TestTokenQuota(t *testing.T) {
 	const quota, come = 7, 24
 	w := newWorld(t, nil)
@@ -174,7 +174,7 @@ func TestTokenQuota(t *testing.T) {
 	for range come {
 		all.Go(func() {
 			e := must(protocol.NewEnrolment())
-			for range 2 { // and asks again
+			for range 2 { // the second time, the same key asks again
 				id, err := protocol.Join(context.Background(), v, e, "",
 					protocol.DialOptions{Now: w.clock.Now})
 				mu.Lock()
@@ -204,8 +204,8 @@ func TestTokenQuota(t *testing.T) {
 	}
 }
 
-// TestTokenKilled: the coordinator is killed before and after it stored that somebody
-// joined. Who asks again with the same key has one place and one certificate.
+// TestTokenKilled: the coordinator is killed before and after it stores a joining party. The party
+// asks again with the same key, and has one place and one certificate.
 func TestTokenKilled(t *testing.T) {
 	for _, kill := range []string{"before enrolled#2", "after enrolled#2"} {
 		w := newWorld(t, nil)

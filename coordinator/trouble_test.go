@@ -16,8 +16,8 @@ import (
 	"caucus/protocol"
 )
 
-// TestDamagedPages: a coordinator that finds a page of its store damaged no
-// longer says that it is well.
+// TestDamagedPages: a coordinator that finds a damaged page in its store no longer reports that it
+// is healthy.
 func TestDamagedPages(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) { c.Health = true })
@@ -29,7 +29,7 @@ func TestDamagedPages(t *testing.T) {
 	w.enrol("p0")
 	w.enrol("p1")
 	s := w.open(planOf(names(2), pool, w.clock.Now().Add(time.Hour)), pool)
-	must(0, w.server.store.Scrub(ctx)) // out of the log, into the file
+	must(0, w.server.store.Scrub(ctx)) // moves the data from the log into the file
 	if got := status(); got != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Fatalf("before: %v", got)
 	}
@@ -37,7 +37,7 @@ func TestDamagedPages(t *testing.T) {
 	defer f.Close()
 	half := must(f.Stat()).Size() / 2 &^ 4095
 	must(f.WriteAt(make([]byte, 64<<10), half))
-	// Not the ones that are remembered.
+	// Damage pages that are not in memory.
 	db := w.server.store.(*records.SQL).DB.Read
 	db.SetMaxIdleConns(0)
 	db.SetMaxIdleConns(records.File.Readers)
@@ -52,7 +52,7 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
-// TestOpenFiles: a coordinator whose files others may open does not start.
+// TestOpenFiles: a coordinator does not start if others may open its files.
 func TestOpenFiles(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stop()
@@ -65,8 +65,8 @@ func TestOpenFiles(t *testing.T) {
 	w.start()
 }
 
-// TestNamesakes: names that differ in case only are not two members, and no
-// invitation names an address that cannot be dialled.
+// TestNamesakes: two names that differ in case only are not two members. No invitation has an
+// address that nobody can dial.
 func TestNamesakes(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)

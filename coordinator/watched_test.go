@@ -16,9 +16,9 @@ import (
 	"caucus/study"
 )
 
-// TestWatched: metrics say how the coordinator stands while a study runs, and name
-// neither parties nor studies; a damaged file, a ledger that was put back and a clock
-// that jumped end readiness, and life goes on.
+// TestWatched: metrics describe the coordinator's health while a study runs, and name neither
+// parties nor studies. A damaged file, a restored ledger and a clock that jumped end readiness. The
+// process still counts as alive.
 func TestWatched(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0" })
@@ -66,7 +66,7 @@ func TestWatched(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, says)
 		}
 	}
-	// A page elsewhere that has its name point here is told nothing.
+	// A foreign page whose name resolves to this machine gets nothing.
 	if code, _ := get("/metrics", "attacker.example"); code != http.StatusForbidden {
 		t.Errorf("metrics under another name: %d", code)
 	}
@@ -75,7 +75,7 @@ func TestWatched(t *testing.T) {
 	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 40)))
 	w.wait("trial", study.Released)
 
-	// A full disk is one with less room than a contribution may take.
+	// A disk counts as full if a contribution might not fit.
 	troubles := map[string]func() (undo func()){
 		"disk is nearly full": func() func() {
 			body := &w.server.config.Limits.Body
@@ -108,7 +108,7 @@ func TestWatched(t *testing.T) {
 			t.Errorf("%s is over: %d %s", what, code, says)
 		}
 	}
-	// None hides another.
+	// No cause hides another.
 	for _, trouble := range troubles {
 		defer trouble()()
 	}

@@ -21,8 +21,8 @@ import (
 	"caucus/study"
 )
 
-// backup copies a stopped coordinator's folder and head file, and gives what puts
-// both back.
+// backup copies a stopped coordinator's folder and head file, and returns a function that restores
+// both.
 func (w *world) backup() (putBack func()) {
 	w.t.Helper()
 	dir, copied := w.config.Dir, filepath.Join(w.t.TempDir(), "backup")
@@ -36,7 +36,7 @@ func (w *world) backup() (putBack func()) {
 	}
 }
 
-// alone makes start call for nobody, and gives the parties' clients.
+// alone lets start call for nobody, and returns the parties' clients.
 func (w *world) alone() map[string]*protocol.Client {
 	parties := w.parties
 	w.parties = nil
@@ -48,7 +48,7 @@ func (w *world) alone() map[string]*protocol.Client {
 	return parties
 }
 
-// show lists studies as one who says what it likes.
+// show lists studies and shows any document that the caller wants.
 func (w *world) show(id protocol.Identity, shown *pb.Shown) *pb.ListReply {
 	w.t.Helper()
 	for until := time.Now().Add(20 * time.Second); ; {
@@ -91,13 +91,13 @@ func lies(t *testing.T, w *world) map[string]*pb.Shown {
 	return out
 }
 
-// TestWitnesses: a folder is put back to before a release, its head file too. One
-// of three parties lies; an honest one that polls is enough for nothing more to be
-// released, also after another restart, until what was lost is charged.
+// TestWitnesses: folder and head file are restored to a state before a release. One of three
+// parties lies. The poll of one honest party suffices: nothing more is released, also after another
+// restart, until the lost entries are charged.
 func TestWitnesses(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
-	liar := w.identity("p2") // small enrols it again
+	liar := w.identity("p2") // small enrols p2 again
 	s := w.small(3)
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
 	w.stop()
@@ -107,7 +107,7 @@ func TestWitnesses(t *testing.T) {
 	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
 	w.wait("trial", study.Released)
 	r := must(w.operator.Release(ctx, "trial"))
-	w.call() // each has seen that there is an entry
+	w.call() // each party has seen the ledger entry
 	w.stop()
 
 	putBack()
@@ -130,7 +130,7 @@ func TestWitnesses(t *testing.T) {
 		!strings.Contains(l.Back.Error(), "put back") {
 		t.Errorf("p0 is told %v", l.Back)
 	}
-	must(parties["p1"].Studies(ctx)) // now nobody is awaited any more
+	must(parties["p1"].Studies(ctx)) // now the coordinator waits for nobody
 	until := time.Now().Add(20 * time.Second)
 	for !strings.Contains(w.log.String(), "study cannot move on") && time.Now().Before(until) {
 		time.Sleep(5 * time.Millisecond)
@@ -142,7 +142,7 @@ func TestWitnesses(t *testing.T) {
 		t.Error("the log does not say so")
 	}
 	w.stop()
-	w.start() // it remembers, though nobody has called yet
+	w.start() // it remembers the proof, though nobody has called yet
 	if reply := w.show(liar, nil); reply.Head != nil {
 		t.Error("it signs heads again after a restart")
 	}
@@ -167,7 +167,7 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
-// TestLiarsDoNotFreeze: whatever a party makes up, studies go on.
+// TestLiarsDoNotFreeze: studies go on whatever a party invents.
 func TestLiarsDoNotFreeze(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -183,7 +183,7 @@ func TestLiarsDoNotFreeze(t *testing.T) {
 	if n := strings.Count(w.log.String(), "did not sign"); n != 1 {
 		t.Errorf("%d lies are %d lines of the log", len(all), n)
 	}
-	// The signer's own documents that are in the chain prove nothing either.
+	// The coordinator's own signed heads, if they are in the chain, prove nothing either.
 	w.call()
 	old := protocol.SignedHead(privacy.Head{}, w.server.signer)
 	now := protocol.SignedHead(w.server.scheduler.releaser.head.Now(), w.server.signer)
@@ -196,9 +196,9 @@ func TestLiarsDoNotFreeze(t *testing.T) {
 	}
 }
 
-// TestForkIsWitnessed: a coordinator that was put back went on before anyone who
-// knew called. The entry that was lost is then of another number's hash; it is paid
-// for by name, so that showing it once more proves nothing new.
+// TestForkIsWitnessed: a restored coordinator went on before anyone who knew called. The lost
+// entry's number now has another entry. The lost one is charged by its hash, so showing it again
+// proves nothing new.
 func TestForkIsWitnessed(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -222,7 +222,7 @@ func TestForkIsWitnessed(t *testing.T) {
 	w.start()
 	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, rows)))
 	w.wait("trial", study.Folded)
-	must(w.operator.Waive(ctx, "trial")) // by an operator who believes that nothing was put back
+	must(w.operator.Waive(ctx, "trial")) // an operator wrongly believes that nothing was restored
 	w.wait("trial", study.Released)
 	if l := must(parties["p0"].Studies(ctx)); l.Back == nil {
 		t.Error("another entry 1 is not noticed")
@@ -247,8 +247,8 @@ func TestForkIsWitnessed(t *testing.T) {
 	}
 }
 
-// TestReleaseWaits: after a start a study is released when the wait is over and its
-// contributors have called, or when an operator waives those that have not.
+// TestReleaseWaits: after a start, a study is released when the wait is over and its contributors
+// have called, or when an operator waives those that have not.
 func TestReleaseWaits(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -295,8 +295,8 @@ func TestReleaseWaits(t *testing.T) {
 	}
 }
 
-// TestHeadsAreSignedAfterTheCommit: no head is signed before its entry is durable,
-// and remembered in the head file: at every effect of a study's life.
+// TestHeadsAreSignedAfterTheCommit: at every effect of a study's life, no head is signed before its
+// entry is durable and in the head file.
 func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 	ctx := context.Background()
 	var w *world
@@ -330,8 +330,8 @@ func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 	}
 }
 
-// TestWitnessWhileReleasing: what a caller shows while a release is being made,
-// after its noise was drawn, still keeps it back.
+// TestWitnessWhileReleasing: a document that a caller shows after the noise was drawn, while a
+// release is being made, still stops the release.
 func TestWitnessWhileReleasing(t *testing.T) {
 	var w *world
 	drawn := make(chan struct{})
@@ -357,7 +357,7 @@ func TestWitnessWhileReleasing(t *testing.T) {
 			ballotFor(i, 2)))
 	}
 	<-drawn
-	time.Sleep(50 * time.Millisecond) // some ticks, in which it would come out
+	time.Sleep(50 * time.Millisecond) // some ticks, in each of which the release could appear
 	if got := w.wait("trial", study.Folded); got.State != study.Folded {
 		t.Errorf("the study is %s", got.State)
 	}

@@ -61,10 +61,10 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// raced reports whether the race detector is on. It makes everything ten times slower.
+// raced reports whether the race detector is on, which makes everything ten times slower.
 var raced bool
 
-// cases is the number of cases in this run, and how many there are where the race detector is on.
+// cases is the number of cases in this run, and their number if the race detector is on.
 func cases(t testing.TB, few, many, race int) int {
 	if raced {
 		few, many = race, race
@@ -72,7 +72,7 @@ func cases(t testing.TB, few, many, race int) int {
 	return testlevel.N(t, few, many)
 }
 
-// some is a number of cases, or a third of them where the race detector is on.
+// some is a number of cases, or a third of it if the race detector is on.
 func some(n int) int {
 	if raced {
 		return (n + 2) / 3
@@ -80,14 +80,14 @@ func some(n int) int {
 	return n
 }
 
-// testClock runs like the machine's clock, and tests can move it: either as time that passes, so
-// that timers fire, or as a date that is set, so that they do not.
+// testClock runs like the machine's clock. Tests can move it in two ways: by letting time pass, so
+// that timers fire, or by setting the date, so that they do not.
 type testClock struct {
 	began time.Time
 
 	mu     sync.Mutex
-	ahead  time.Duration // of the machine's
-	passed time.Duration // that has not
+	ahead  time.Duration // ahead of the machine's clock
+	passed time.Duration // time that passed only on this clock
 }
 
 func newClock() *testClock { return &testClock{began: time.Now()} }
@@ -104,7 +104,7 @@ func (t *testClock) add(d time.Duration) {
 	t.ahead, t.passed = t.ahead+d, t.passed+d
 }
 
-// jump sets the clock, and no time passes.
+// jump sets the clock without letting time pass.
 func (t *testClock) jump(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +117,7 @@ func (t *testClock) elapsed() time.Duration {
 	return time.Since(t.began) + t.passed
 }
 
-// book is a log that tests read.
+// book is a log that tests can read.
 type book struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -135,8 +135,7 @@ func (b *book) String() string {
 	return b.b.String()
 }
 
-// copyFolder copies a daemon's folder. Files and folders belong to their owner alone, as the daemon
-// asks.
+// copyFolder copies a daemon's folder. The owner alone may open the copies, as the daemon demands.
 func copyFolder(to, from string) {
 	must(0, os.CopyFS(to, os.DirFS(from)))
 	must(0, filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
@@ -162,10 +161,10 @@ type world struct {
 	parties  map[string]*protocol.Client
 }
 
-// asReplica runs a replica, where there may be one.
+// asReplica runs a replica. Only systems with replicas set it.
 var asReplica func()
 
-// store makes PostgreSQL's databases for new worlds; nil: they have files.
+// store makes PostgreSQL databases for new worlds. If it is nil, worlds use files.
 var store func(testing.TB) string
 
 // newWorld makes and starts a coordinator; change may alter its config.
@@ -185,7 +184,7 @@ func newWorldIn(t testing.TB, database func(testing.TB) string,
 		must(folder.Move(context.Background(), dir, database(t)))
 	}
 	w.config = must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
-	w.config.Listen = "127.0.0.1:" + must(testlevel.FreePort()) // nobody takes it during a restart
+	w.config.Listen = "127.0.0.1:" + must(testlevel.FreePort()) // free during a restart
 	w.config.Single = true
 	w.config.Address = ""
 	w.config.Clock = clock.Clock{Now: w.clock.Now, Elapsed: w.clock.elapsed}
@@ -209,7 +208,7 @@ func (w *world) start() {
 	}
 	w.server = must(New(w.config))
 	w.config.Stores = nil
-	w.config.Listen = w.server.Addr() // the same after a restart
+	w.config.Listen = w.server.Addr() // the same address after a restart
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.server.Run(ctx) }()
@@ -329,8 +328,8 @@ func (w *world) open(p study.Plan, pool []byte) protocol.Study {
 	return s
 }
 
-// opens opens a study. A connection to the helper that breaks because the helper was restarted is
-// no answer: the study is opened again.
+// opens opens a study. If a connection breaks because the helper restarted, it opens the study
+// again.
 func (w *world) opens(ref string) (protocol.Study, error) {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		s, err := w.operator.Open(context.Background(), ref)
@@ -341,8 +340,8 @@ func (w *world) opens(ref string) (protocol.Study, error) {
 	}
 }
 
-// ballotFor votes "yes" on one row only, so that a cell above 1 in the sum
-// proves a double count.
+// ballotFor votes "yes" on one row only, so any cell above 1 in the sum proves that a vote was
+// counted twice.
 func ballotFor(row, rows int) []byte {
 	votes := make([]int, rows)
 	votes[row] = 1
@@ -350,8 +349,8 @@ func ballotFor(row, rows int) []byte {
 	return committed(must(b.MarshalBinary()))
 }
 
-// committed puts a commitment before exact numbers, as bodies.Task.Clear does. A test's is no
-// secret.
+// committed puts a commitment before exact numbers, as bodies.Task.Clear does. The test's
+// commitment is no secret.
 func committed(clear []byte) []byte { return append(bytes.Repeat([]byte{7}, 32), clear...) }
 
 // wait waits for a study to be in one of the states.
@@ -374,12 +373,12 @@ func (w *world) wait(ref string, states ...study.State) protocol.Study {
 	}
 }
 
-// sumOf is the sum of these bodies, or the bodies that are kept, in canonical bytes.
+// sumOf is the sum of these bodies, or the kept bodies in canonical bytes.
 func sumOf(p study.Plan, pool []byte, bodies [][]byte) []byte {
 	return must(gathered(must(newStudyChecker(p, pool)).task, bodies).MarshalBinary())
 }
 
-// gathered are these bodies, added up or kept as the task has it.
+// gathered collects these bodies, added up or kept as the task wants.
 func gathered(task study.Task, bodies [][]byte) study.Contributions {
 	all := must(study.NewAccumulator(task))
 	for _, b := range bodies {
@@ -388,8 +387,8 @@ func gathered(task study.Task, bodies [][]byte) study.Contributions {
 	return all.Summed()
 }
 
-// agree checks that a coordinator's ledger holds one charge, which is the
-// release of these bodies, and that the release document follows from it.
+// agree checks that a coordinator's ledger has exactly one charge, for the release of these bodies,
+// and that the release document follows from it.
 func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte, r study.Release) {
 	t.Helper()
 	ctx := context.Background()

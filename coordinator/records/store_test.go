@@ -42,8 +42,8 @@ func suite(t *testing.T, open func(t *testing.T) Store) {
 	}
 }
 
-// TestStoreSettings: a ballot that was added up is overwritten in the file, and no
-// row names another that is not there.
+// TestStoreSettings: a summed ballot is overwritten in the file, and no row refers to a missing
+// one.
 func TestStoreSettings(t *testing.T) {
 	s := must(Create(filepath.Join(t.TempDir(), "store")))
 	defer s.Close()
@@ -94,8 +94,7 @@ func storeTransactions(t *testing.T, s Store) {
 	if err := s.Update(gone, func(Tx) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	// Readers do not wait for a writer, nor see half of what it does; writers
-	// take turns.
+	// Readers neither wait for a writer nor see half of a write. Writers take turns.
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddMember("b", protocol.RoleParty))
 		view(t, s, func(tx Tx) {
@@ -303,8 +302,8 @@ func storePools(t *testing.T, s Store) {
 	}
 }
 
-// storeDigests: the upgrade blanks digests and receipts of exact numbers where a study is over, and
-// no others.
+// storeDigests: the upgrade blanks the digests and receipts of exact numbers for studies that are
+// over, and no others.
 func storeDigests(t *testing.T, s Store) {
 	db := s.(*SQL).DB
 	var want []protocol.Receipt
@@ -462,7 +461,7 @@ func storeStudies(t *testing.T, s Store) {
 	})
 }
 
-// TestStoreRefuses: a file that is something else, or newer.
+// TestStoreRefuses: a store refuses a file that is no store, or that a newer version wrote.
 func TestStoreRefuses(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
@@ -483,9 +482,9 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestAuthoritiesEnded: a store in which other authorities' certificates admitted parties
-// opens. Their tokens, which alone made nobody a party, make nobody; who came by such a
-// certificate is out; everybody else is as before.
+// TestAuthoritiesEnded: a store opens although certificates of other authorities admitted parties.
+// Such a certificate's holder is out, and such a token, which admits nobody by itself, admits
+// nobody. All others stay.
 func TestAuthoritiesEnded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	before := fstest.MapFS{}
@@ -518,8 +517,8 @@ func TestAuthoritiesEnded(t *testing.T) {
 	})
 }
 
-// TestCallerGoesAway: whoever goes away in the middle of a transaction is no
-// trouble of this machine's.
+// TestCallerGoesAway: if a caller goes away in the middle of a transaction, the error does not
+// count as a fault of this machine.
 func TestCallerGoesAway(t *testing.T) {
 	goesAway(t, must(Create(filepath.Join(t.TempDir(), "store"))))
 }
@@ -534,7 +533,7 @@ func goesAway(t *testing.T, store Store) {
 		},
 		"before the commit": func(tx Tx, cancel func()) error {
 			cancel()
-			time.Sleep(50 * time.Millisecond) // it is rolled back meanwhile
+			time.Sleep(50 * time.Millisecond) // meanwhile the transaction is rolled back
 			return nil
 		},
 		"rolled back meanwhile": func(tx Tx, cancel func()) error {

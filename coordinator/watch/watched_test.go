@@ -40,8 +40,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// watched is a coordinator that tests set: its folder is true, and what its daemon would say is
-// what a test says.
+// watched is a coordinator with a real folder. A test decides what the daemon would say.
 type watched struct {
 	watch.Sources
 	health    watch.Health
@@ -63,7 +62,7 @@ func (w *watched) Awaited(_ study.Hash, contributors, _ []study.PartyID) []study
 	return contributors
 }
 
-// newWatched makes a coordinator's folder and listens for who watches it.
+// newWatched makes a coordinator's folder and serves its metrics and page.
 func newWatched(t *testing.T, change func(*folder.Config)) *watched {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "coordinator")
@@ -107,7 +106,7 @@ func (w *watched) get(t *testing.T, at, host string) (int, string) {
 	return reply.StatusCode, text
 }
 
-// visit opens the page by a link, and returns where it is.
+// visit opens the page by a link, and returns its address.
 func (w *watched) visit(t *testing.T) string {
 	t.Helper()
 	reply := must(w.http.Get(must(webpage.NewLink(w.Config.Dir, w.watcher.PageAt().String(),
@@ -119,7 +118,7 @@ func (w *watched) visit(t *testing.T) string {
 	return reply.Request.URL.String()
 }
 
-// add stores a study of three parties in a state; what alters its plan.
+// add stores a study of three parties in a state. what changes its plan.
 func (w *watched) add(t *testing.T, state study.State, alter func(*study.Plan),
 	received ...study.PartyID) study.Hash {
 	t.Helper()
@@ -165,8 +164,8 @@ func (w *watched) update(t *testing.T, do func(records.Tx) error) {
 	}
 }
 
-// TestMetrics: metrics say how the coordinator stands, and name neither parties nor studies; they
-// are for this machine alone.
+// TestMetrics: metrics describe the coordinator's health, and name neither parties nor studies.
+// Only this machine can read them.
 func TestMetrics(t *testing.T) {
 	w := newWatched(t, func(c *folder.Config) {
 		c.Metrics = "127.0.0.1:0"
@@ -213,7 +212,7 @@ func TestMetrics(t *testing.T) {
 	if problems := must(testutil.GatherAndLint(w.Counts.Registry)); len(problems) > 0 {
 		t.Errorf("the names of metrics: %v", problems)
 	}
-	// A page elsewhere that has its name point here is told nothing.
+	// A foreign page whose name resolves to this machine gets nothing.
 	if code, _ := w.get(t, at+"/metrics", "attacker.example"); code != http.StatusForbidden {
 		t.Errorf("metrics under another name: %d", code)
 	}
@@ -224,8 +223,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestReadiness: each cause that keeps a coordinator from its work is a line of its own, none hides
-// another, and it lives on.
+// TestReadiness: each cause that keeps a coordinator from working has its own line, none hides
+// another, and the process still counts as alive.
 func TestReadiness(t *testing.T) {
 	w := newWatched(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0" })
 	at := "http://" + w.watcher.MetricsAt().String()
@@ -265,12 +264,12 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestPage: the page shows what an operator's commands show: studies with open ones first, members
-// and why studies wait for them, replicas, and what was spent. It shows nothing of a contribution,
-// and no release whose plan names its readers.
+// TestPage: the page shows what an operator's commands show: studies, open ones first, members and
+// why studies wait for them, replicas, and spent budget. It shows nothing of a contribution, and no
+// release whose plan names its readers.
 func TestPage(t *testing.T) {
 	w := newWatched(t, func(c *folder.Config) {
-		c.Page, c.Metrics = "127.0.0.1:0", "127.0.0.1:0" // one address
+		c.Page, c.Metrics = "127.0.0.1:0", "127.0.0.1:0" // both at one address
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 20, Delta: 1e-5}}
 		c.Report = func(to io.Writer, r study.Release) error {
 			_, err := fmt.Fprintf(to, "the report of %d parties", r.Parties)
@@ -301,12 +300,12 @@ func TestPage(t *testing.T) {
 		{Alive: true, State: cluster.State{Address: "a:1", Leads: true, Epoch: 7}},
 		{Alive: true, State: cluster.State{Address: "b:1"}}, {State: cluster.State{Address: "c:1"}}}
 	w.health.Doubt = errors.New("the clock jumped")
-	for i := range 500 { // more than the plot has points
+	for i := range 500 { // more entries than the plot has points
 		must(0, w.Ledger.Spend(t.Context(), fmt.Sprint(i),
 			privacy.PureCost(privacy.Party, 0, big.NewRat(1, 1000))))
 	}
 	base := w.visit(t)
-	// A page waits a short time for the ledger's reader, who may need longer.
+	// The page waits only a short time for the ledger to be read.
 	for until :=
 		time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		if _, text := w.get(t, base, ""); strings.Contains(text, "500 charges") {
@@ -374,8 +373,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageWaitsForNoLedger: while the ledger is held, as while noise is drawn, the page loads and
-// says so; a ledger that cannot be read is said to be so too.
+// TestPageWaitsForNoLedger: while the ledger is locked, as during a draw, the page loads and says
+// so. It also says if the ledger cannot be read.
 func TestPageWaitsForNoLedger(t *testing.T) {
 	elapsed := make(chan time.Duration, 1)
 	elapsed <- 0
@@ -396,7 +395,7 @@ func TestPageWaitsForNoLedger(t *testing.T) {
 			if time.Now().After(until) {
 				t.Fatalf("it does not say %q: %s", want, text)
 			}
-			elapsed <- <-elapsed + time.Hour // what was read before is old
+			elapsed <- <-elapsed + time.Hour // the earlier copy is old now
 			code := 0
 			if code, text = w.get(t, base, ""); code != http.StatusOK {
 				t.Fatalf("%d %s", code, text)
@@ -418,8 +417,8 @@ func TestPageWaitsForNoLedger(t *testing.T) {
 	must(0, <-done)
 }
 
-// TestListeners: page and metrics are each where the configuration says, and only there; a port
-// that is taken is an error, after which nothing listens.
+// TestListeners: page and metrics are served at the configured addresses, and nowhere else. If a
+// port is taken, the error leaves nothing listening.
 func TestListeners(t *testing.T) {
 	for name, set := range map[string]func(*folder.Config){
 		"none":    func(*folder.Config) {},
