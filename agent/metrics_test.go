@@ -122,7 +122,7 @@ func TestUnreadableLedgerIsSeen(t *testing.T) {
 	if got := ready(); got != "200 ready\n" {
 		t.Error(got)
 	}
-	if err := a.site.Journal.Close(); err != nil { // no statement is answered from here on
+	if err := a.site.Journal.Close(); err != nil { // from here on the journal is closed
 		t.Fatal(err)
 	}
 	err := a.Round(t.Context())

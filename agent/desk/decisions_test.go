@@ -17,8 +17,9 @@ import (
 	"caucus/study"
 )
 
-// TestDecisions: an approval is of a person whom the policy names, with their key, of what they
-// were shown, before the study is over; what it may not be is said, and nothing is written.
+// TestDecisions: an approval is valid if a person whom the policy names gives it, with their own
+// key, for what they were shown, before the study is over. Any other approval is refused with the
+// reason, and nothing is written.
 func TestDecisions(t *testing.T) {
 	ctx := t.Context()
 	r, keys := twoPersons(t)
@@ -99,8 +100,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestUndeclared: of a source that nobody declared, or that was forgotten, nobody was shown
-// anything, so nobody approves it.
+// TestUndeclared: a person cannot approve a study whose source is not declared, or was forgotten,
+// because nothing could be shown to them.
 func TestUndeclared(t *testing.T) {
 	ctx := t.Context()
 	r := newSite(t, nil)
@@ -144,8 +145,8 @@ func TestUndeclared(t *testing.T) {
 	}
 }
 
-// TestValues: a person sees the exact numbers that would leave, with the noise on them where the
-// site adds it, and the ledger, the folder and the next look stay the same.
+// TestValues: a person sees the exact numbers that would leave, and how much noise the site adds to
+// them. The look changes neither ledger nor folder, and a second look shows the same.
 func TestValues(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*study.Proposal)
@@ -186,7 +187,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestReviewTells: a review says what was replaced, what is missing and what the policy objects to.
+// TestReviewTells: a review says which records were replaced, what is missing, and what the policy
+// objects to.
 func TestReviewTells(t *testing.T) {
 	r := newSite(t, nil)
 	a := ask(t, r)

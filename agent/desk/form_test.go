@@ -30,7 +30,7 @@ type sitting struct {
 	base   string
 }
 
-// asked is a site with the study that asks for its data, and the desk that shows it.
+// asked is a site, a study that asks for its data, and the desk that shows the study.
 type asked struct {
 	*testsite.Site
 	*desk.Desk
@@ -46,7 +46,7 @@ func ask(t *testing.T, r *testsite.Site) asked {
 	return asked{Site: r, Desk: desk.New(s, fetched), site: s, d: r.Offer(t, s)}
 }
 
-// newSite is a site whose approval policy asks for a person, unless change alters that.
+// newSite is a site whose policy requires a person's approval, unless change alters that.
 func newSite(t *testing.T, change func(*study.Proposal)) *testsite.Site {
 	t.Helper()
 	r := testsite.New(t.TempDir(), testsite.SchemaYAML, change)
@@ -235,8 +235,9 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-// TestDeskNames: a person's name has letters of any script and spaces, and is one name in each form
-// of it. The policy's name is nobody's. After an error the form says why, and is filled as before.
+// TestDeskNames: a person's name may have spaces and letters of any script. Equal names in
+// different Unicode forms are one name. The policy's own name cannot be used. After an error, the
+// form says why, and keeps what was typed.
 func TestDeskNames(t *testing.T) {
 	r := newSite(t, nil)
 	a := ask(t, r)

@@ -15,8 +15,8 @@ import (
 	"caucus/study"
 )
 
-// TestDeskEnds: a stopping agent does not wait for a file that somebody reads on the page, nor for
-// a decision that asks the coordinator.
+// TestDeskEnds: a stopping agent waits neither for a file that somebody reads on the page, nor for
+// a decision that is asking the coordinator.
 func TestDeskEnds(t *testing.T) {
 	c := site.DefaultConfig()
 	c.State, c.Clock = t.TempDir(), c.Clock.Complete()

@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// TestForPatients: k records of a patient cost k·ε of a pure mechanism, ε if shards keep them
-// together, and otherwise the cost proved for ρ.
+// TestForPatients: with k records of a patient, a pure mechanism costs the patient k·ε, or ε if
+// shards keep the records together. Any other mechanism costs what is proved for ρ.
 func TestForPatients(t *testing.T) {
 	p := study.Plan{Kind: "classify", Unit: privacy.Record, Epsilon: 1}
 	pure := privacy.PureCost(privacy.Record, 0, exactly(1))
@@ -45,7 +45,7 @@ func TestForPatients(t *testing.T) {
 	}
 }
 
-// TestCountsUnits: noise is stated in records if a number counts records.
+// TestCountsUnits: if a number counts records, its noise is stated in records.
 func TestCountsUnits(t *testing.T) {
 	counts := study.Reservation{Output: "counts",
 		Terms: privacy.Terms{Bound: privacy.CountBound(privacy.Label, 3), Length: 3}}

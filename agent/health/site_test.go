@@ -30,7 +30,7 @@ func newSite(t *testing.T) *testsite.Site {
 	return testsite.New(t.TempDir(), testsite.SchemaYAML, nil)
 }
 
-// about is what a checkup says of one thing.
+// about returns a checkup's result about one thing.
 func about(t *testing.T, all []health.Result, about string) health.Result {
 	t.Helper()
 	for _, found := range all {
@@ -42,7 +42,7 @@ func about(t *testing.T, all []health.Result, about string) health.Result {
 	return health.Result{}
 }
 
-// charge spends a site's ledger.
+// charge makes a charge in a site's ledger.
 func charge(t *testing.T, s *site.Site, id string, epsilon *big.Rat) {
 	t.Helper()
 	cost := privacy.PureCost(privacy.Record, 0, epsilon)
@@ -51,7 +51,8 @@ func charge(t *testing.T, s *site.Site, id string, epsilon *big.Rat) {
 	}
 }
 
-// TestCheckLedger: what is left is told; a spent ledger is a warning, a damaged one a problem.
+// TestCheckLedger: a check says how much budget is left. A spent ledger gives a warning, and a
+// damaged one a problem.
 func TestCheckLedger(t *testing.T) {
 	r := newSite(t)
 	s := r.Open(t)
@@ -74,13 +75,13 @@ func TestCheckLedger(t *testing.T) {
 		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-5}}
 	wants("with a limit for a year", health.OK, fmt.Sprintf("left for %d at unit record",
 		time.Now().UTC().Year()))
-	s.Journal.Close() // no statement is answered from here on
+	s.Journal.Close() // from here on the journal is closed
 	wants("unreadable", health.Problem, "see caucus ledger verify")
 }
 
-// TestCheckWhole: the whole check says something about each thing that an agent needs, asks the
-// coordinator once and reads the sources; without an identity it says to enrol, and on a folder
-// that is shared, what to do about that.
+// TestCheckWhole: a complete check has a result for each thing that an agent needs. It calls the
+// coordinator once and reads the sources. Without an identity it says to enrol. If others may write
+// in the folder, it says what to do.
 func TestCheckWhole(t *testing.T) {
 	r := newSite(t)
 	check := func(err error) health.Checkup {
@@ -199,7 +200,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// metricsOf are a registry's metrics as they are served.
+// metricsOf returns a registry's metrics as they are served.
 func metricsOf(t *testing.T, c *health.Counts) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -211,9 +212,9 @@ func metricsOf(t *testing.T, c *health.Counts) string {
 	return w.Body.String()
 }
 
-// TestMetrics: after a poll the metrics say how far each study is, what is spent and whether the
-// ledger lacks contributions; each study is counted once, by how far it is. None is of the process,
-// and none names a study or a source.
+// TestMetrics: after a poll, the metrics show the progress of studies, the spent budget, and
+// whether the ledger lacks contributions. Each study counts once, by its progress. No metric
+// describes the process or names a study or a source.
 func TestMetrics(t *testing.T) {
 	r := newSite(t)
 	r.Config.Metrics = "127.0.0.1:0"
@@ -286,8 +287,9 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestReady: an agent is ready once it has polled, and not while a poll fails, its certificate has
-// ended or its ledger cannot be read. Without metrics to serve, nothing is looked at.
+// TestReady: an agent is ready after its first poll. It is not ready while polls fail, after its
+// certificate has expired, or while its ledger cannot be read. If no metrics are served, nothing is
+// checked.
 func TestReady(t *testing.T) {
 	r := newSite(t)
 	r.Config.Metrics = "127.0.0.1:0"
@@ -319,7 +321,7 @@ func TestReady(t *testing.T) {
 	}
 	c.Polled(t.Context(), s, old, nil, none)
 	wants("with an old certificate", "503 this agent's certificate has ended")
-	s.Journal.Close() // no statement is answered from here on
+	s.Journal.Close() // from here on the journal is closed
 	c.Polled(t.Context(), s, id, nil, none)
 	wants("with an unreadable ledger", "503 the ledger cannot be read")
 }

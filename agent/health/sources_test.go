@@ -119,7 +119,7 @@ func TestCheckSources(t *testing.T) {
 // file.
 func TestStartLooksIntoNoFile(t *testing.T) {
 	r := testsite.New(t.TempDir(), testsite.SchemaYAML, nil)
-	pipe := r.Config.Data["ward"].File // whoever opens it is seen, and waits
+	pipe := r.Config.Data["ward"].File // a pipe: its reader is noticed, and waits
 	if err := errors.Join(os.Remove(pipe), syscall.Mkfifo(pipe, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 	go func() { done <- health.CheckLocal(context.Background(), a, id) }()
 	var said []health.Result
 	for said == nil {
-		if isOpen(t, pipe) { // and closed again, so that a reader comes to an end
+		if isOpen(t, pipe) { // closed again, so that a reader ends
 			t.Error("the file was opened")
 		}
 		select {
@@ -144,7 +144,7 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 	}
 }
 
-// isOpen says whether somebody has a pipe open for reading.
+// isOpen reports whether somebody has a pipe open for reading.
 func isOpen(t *testing.T, pipe string) bool {
 	t.Helper()
 	f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)

@@ -19,8 +19,9 @@ import (
 	"caucus/study"
 )
 
-// TestReconcile: a ledger that was put back to before a contribution charges nothing until it is
-// reconciled, which charges once what it lost, and what else is named. Its agent must be stopped.
+// TestReconcile: a ledger was restored to a state before a contribution. It charges nothing until
+// it is reconciled. The reconciliation charges the lost entries once, and any cost that the
+// operator names. The agent must be stopped.
 func TestReconcile(t *testing.T) {
 	ctx := t.Context()
 	r := newSite(t, func(p *study.Proposal) {
@@ -59,7 +60,7 @@ func TestReconcile(t *testing.T) {
 		t.Error("an emptied file is taken for a ledger")
 	}
 	removeLedger(t, r.Config)
-	older := newSite(t, nil) // with a ledger that was never charged
+	older := newSite(t, nil) // the ledger of this site was never charged
 	older.Open(t).Close()
 	ledger, err := os.ReadFile(site.LedgerFile(older.Config))
 	if err == nil {
@@ -94,8 +95,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestSpending: what is left is told for all time and for this year, whichever of clock and ledger
-// is later: a clock that is put back gives no year's budget again.
+// TestSpending: the remaining budget is stated for all time and for this year. The year is the
+// later one of clock and ledger, so a clock that is set back gives no second budget for a year.
 func TestSpending(t *testing.T) {
 	ctx := t.Context()
 	r := newSite(t, nil)
@@ -153,8 +154,8 @@ func TestSpending(t *testing.T) {
 	}
 }
 
-// TestTakeUp: a day has its number of studies and begins once, even if the clock is set back; a
-// study that was taken up before is no new one.
+// TestTakeUp: a day allows a number of new studies, and begins once, even if the clock is set back.
+// A study that was taken up before is not new.
 func TestTakeUp(t *testing.T) {
 	r := newSite(t, nil)
 	now := time.Date(2031, 3, 1, 23, 0, 0, 0, time.UTC)
@@ -195,8 +196,9 @@ func chosen(p *study.Proposal) {
 	p.KindTerms = []byte(`{"learner":"any"}`)
 }
 
-// TestCostOf: cost and window follow from public numbers: the declared records, the plan, and the
-// time that a program of the site's own may take, whatever it takes.
+// TestCostOf: cost and window depend only on public numbers: the declared number of records, the
+// plan, and the time that the site's own program may take. The time that it really takes has no
+// effect.
 func TestCostOf(t *testing.T) {
 	r := newSite(t, nil)
 	r.Config.LeastWindow = time.Second
@@ -244,11 +246,11 @@ func TestCostOf(t *testing.T) {
 	}
 }
 
-// TestPrograms: what a site's own program answers is passed on, and why it failed is told to the
-// site alone: it may hold a record, and logs may leave the machine.
+// TestPrograms: the answers of a site's own program are passed on. If the program fails, only the
+// site is told why, because the reason may contain a record, and logs may leave the machine.
 func TestPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // it has no /bin/sh
+		return // Windows has no /bin/sh
 	}
 	r := newSite(t, nil)
 	s := r.Open(t)
@@ -307,8 +309,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestRecords: a study gets as many records as were declared, whatever the file is; what was
-// unexpected, or why the records are empty, is noted for the site alone.
+// TestRecords: a study gets as many records as were declared, whatever the file contains.
+// Deviations, or the reason for empty records, are noted for the site alone.
 func TestRecords(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
@@ -334,7 +336,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestSpeed: the best measurement of the last seven days counts, over restarts too.
+// TestSpeed: the best measurement of the last seven days counts, also after restarts.
 func TestSpeed(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
@@ -345,7 +347,7 @@ func TestSpeed(t *testing.T) {
 	}
 	measure(0, 3*time.Millisecond)
 	measure(0, 2*time.Millisecond)
-	measure(0, 9*time.Millisecond) // a busy moment
+	measure(0, 9*time.Millisecond) // measured at a busy moment
 	if got := r.Open(t).Speed.Step(); got != 2*time.Millisecond {
 		t.Errorf("after a restart %v", got)
 	}
@@ -364,9 +366,9 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// TestAuditLines: an event is a line of JSON with its study, its party and who decided; after a
-// line that a crash cut, the next begins on a line of its own; and without the log nothing may
-// happen.
+// TestAuditLines: each event is a line of JSON with its study, its party and the person who
+// decided. After a line that a crash cut off, the next event begins on a new line. Without the log,
+// nothing may happen.
 func TestAuditLines(t *testing.T) {
 	r := newSite(t, nil)
 	file := site.AuditFile(r.Config)

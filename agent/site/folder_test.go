@@ -28,7 +28,7 @@ func newSite(t *testing.T, change func(*study.Proposal)) *testsite.Site {
 	return testsite.New(t.TempDir(), testsite.SchemaYAML, change)
 }
 
-// write writes facts of a dossier.
+// write writes files of a study's folder.
 func write(t *testing.T, d site.StudyFolder, files ...string) {
 	t.Helper()
 	for _, file := range files {
@@ -101,8 +101,8 @@ func removeLedger(t *testing.T, c site.Config) {
 	}
 }
 
-// TestShardKey: a site's key stays as it was made, and a damaged one is not replaced: a site with
-// another key would send other bytes for a study that it has answered.
+// TestShardKey: a site's key never changes, and a damaged key is not replaced. With another key,
+// the site would send other bytes for a study that it has answered already.
 func TestShardKey(t *testing.T) {
 	r := newSite(t, nil)
 	first := r.Open(t)
@@ -123,8 +123,8 @@ func TestShardKey(t *testing.T) {
 	}
 }
 
-// TestPools: a study's task is made of its plan and of the pool that the plan names, whole. A plan
-// whose map does not take the schema's columns is refused before the pool is read.
+// TestPools: a study's task is made of its plan and the whole pool that the plan names. If the
+// plan's map does not take the schema's columns, the plan is refused before the pool is read.
 func TestPools(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
@@ -157,8 +157,8 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestDossiers: studies are found by name, by hash or by its beginning, and listed by what is there
-// of them; a folder of another name is none.
+// TestDossiers: studies are found by name, by hash, or by the beginning of a hash, and listed with
+// the files that they have. A folder with any other name is ignored.
 func TestDossiers(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
@@ -216,8 +216,8 @@ func TestDossiers(t *testing.T) {
 	}
 }
 
-// TestFacts: numbers and moments of a dossier are read as they were written, and a damaged file is
-// as none.
+// TestFacts: numbers and times in a study's folder are read as they were written. A damaged file
+// counts as missing.
 func TestFacts(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
@@ -259,8 +259,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestLedgerEntry: the ledger must have come as far as the furthest head of any upload, whatever
-// version wrote it; a file that holds none is an error.
+// TestLedgerEntry: the ledger must have reached the furthest head of any upload, whatever version
+// wrote the head. A file without a head is an error.
 func TestLedgerEntry(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
@@ -298,8 +298,8 @@ func TestLedgerEntry(t *testing.T) {
 	}
 }
 
-// TestTidy: leftovers of interrupted writes are removed, facts stay, and so do the unfinished files
-// of an approval, which may be another process's.
+// TestTidy: files of interrupted writes are removed, and all finished files stay. Unfinished files
+// of an approval stay too, because another process may be writing them.
 func TestTidy(t *testing.T) {
 	s := newSite(t, nil).Open(t)
 	d := s.Studies.Folder(study.Hash{1})
@@ -326,8 +326,8 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestApprovers: an approval counts for the plan, the declaration and the name that it was given
-// under; where the policy names approvers, with their key alone. Declared anew, it has lapsed.
+// TestApprovers: an approval counts for one plan, one declaration and one name. If the policy names
+// approvers, it counts only with their key. After a new declaration it has lapsed.
 func TestApprovers(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
@@ -353,7 +353,7 @@ func TestApprovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A file under another's name is nobody's.
+	// A file with another person's name counts for nobody.
 	if err := d.WriteJSON(site.ApprovalFile("mallory"),
 		site.Approval{Name: "alice", Shown: shown}); err != nil {
 		t.Fatal(err)
@@ -376,7 +376,7 @@ func TestApprovers(t *testing.T) {
 	wants("declared anew", nil, []string{"alice"})
 }
 
-// TestRefusedByPerson: a refusal is read as it was written, and a damaged one is a refusal too.
+// TestRefusedByPerson: a refusal is read as it was written. A damaged refusal is still a refusal.
 func TestRefusedByPerson(t *testing.T) {
 	s := newSite(t, nil).Open(t)
 	d := s.Studies.Folder(study.Hash{1})
@@ -397,8 +397,8 @@ func TestRefusedByPerson(t *testing.T) {
 	}
 }
 
-// TestHelperIsKept: what the coordinator passes on of a helper is kept until the site's shares are
-// sealed, also if it comes after the plan, and is asked for in studies with shares alone.
+// TestHelperIsKept: the coordinator passes on the helper's acceptance. The site keeps it until its
+// shares are sealed, also if it arrives after the plan. Only studies with secret shares ask for it.
 func TestHelperIsKept(t *testing.T) {
 	r := newSite(t, func(p *study.Proposal) { p.Noise = study.NoiseAggregators })
 	s := r.Open(t)
@@ -462,8 +462,8 @@ func TestHelperIsKept(t *testing.T) {
 	}
 }
 
-// TestSpeaking: several processes may call the coordinator at once, but none while a contribution
-// is prepared on the folder.
+// TestSpeaking: several processes may call the coordinator at once, but none may while one of them
+// prepares a contribution on the folder.
 func TestSpeaking(t *testing.T) {
 	r := newSite(t, nil)
 	r.Open(t)
@@ -492,7 +492,8 @@ func TestSpeaking(t *testing.T) {
 	}
 }
 
-// TestIdentityOfASite: an agent is a party's, and is told what to do without an identity.
+// TestIdentityOfASite: an agent belongs to one party. Without an identity, the error says what to
+// do.
 func TestIdentityOfASite(t *testing.T) {
 	r := newSite(t, nil)
 	r.Config.State = t.TempDir()

@@ -2,7 +2,7 @@ package site
 
 import "testing"
 
-// FuzzConfig: any text is refused or is a configuration that validates.
+// FuzzConfig: any text is either refused or a valid configuration.
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(goodConfig))
 	f.Add([]byte("state: s\ngossip: {listen: \":1\"}\n"))

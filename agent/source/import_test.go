@@ -31,7 +31,7 @@ func visits(n int, seed uint64) []string {
 	return out
 }
 
-// all lets a whole file be odd.
+// all allows a whole file to be odd.
 var all = func() Expected {
 	most := Fraction(1)
 	return Expected{Unreadable: &most, Unlabelled: &most, Clamped: &most}
