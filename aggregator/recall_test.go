@@ -86,7 +86,7 @@ func TestSnapshotBeforeAcceptance(t *testing.T) {
 	}
 	for n := range byte(8) {
 		restore()
-		key := w.proposes(task, 1+n) // the first half again, and others
+		key := w.proposes(task, 1+n) // the first half again, and different ones
 		if accepted, share, err := w.drawn(task, key, uploads); accepted != 0 ||
 			share.Document != nil || !errors.Is(err, study.ErrTooFew) {
 			t.Errorf("put back %d times: %d uploads of before are accepted, %v", n+1, accepted, err)
@@ -338,9 +338,9 @@ func TestPutBackTwice(t *testing.T) {
 	w.releases(next)
 }
 
-// TestReplaced: a new helper with new keys takes the place of one that is lost. It is not shown
-// what the earlier one signed. A study that the earlier one accepted is forgotten there and nothing
-// of it is drawn.
+// TestReplaced: a new helper with new keys replaces a lost one. The coordinator does not show it
+// what the earlier one signed. A study that only the earlier helper accepted is forgotten, and
+// nothing is drawn for it.
 func TestReplaced(t *testing.T) {
 	ctx := t.Context()
 	old, open, next := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)

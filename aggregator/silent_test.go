@@ -20,8 +20,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// TestSilent: a helper that is connected and does not answer is known to be silent, as is one that
-// nobody listens for, until it answers again. An error that the helper sends is an answer. One that
+// TestSilent: a helper that is connected and does not answer counts as silent, and so does one that
+// cannot be reached, until it answers again. An error from the helper is an answer. A helper that
 // answers other calls during a long one is busy.
 func TestSilent(t *testing.T) {
 	a := asked{clock: clock.Clock{}.Complete()}

@@ -135,8 +135,8 @@ func TestDraftSchemaErrors(t *testing.T) {
 	}
 }
 
-// TestDraftIdentifiers: of short files too, a text that nearly each row has its own of is left out
-// and named, and so is what is named like a record's number.
+// TestDraftIdentifiers: a draft leaves out and names a column of texts that differ in nearly every
+// row, also in a short file, and a column that is named like a record's number.
 func TestDraftIdentifiers(t *testing.T) {
 	text := "ptid,phone,iban,mrn,ward,age,died\n"
 	for i := range 40 {

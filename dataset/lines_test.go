@@ -104,8 +104,8 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
-// TestRowRemarks: what is repaired or dropped is counted by cause, with the first line of each,
-// whether quoted cells may have line breaks or not, and however the bytes arrive.
+// TestRowRemarks: repaired and dropped lines are counted by cause, with the first line of each.
+// This holds with and without line breaks in quoted cells, and however the bytes arrive.
 func TestRowRemarks(t *testing.T) {
 	text := "a,b,c\n1,2,3\n1,2\n1\n1,2,3,\n1,2,3,,\n1,2,3,4\n1;2;3\n1,\"2\"x,3,4\n" +
 		"1,\"2\\\"\",3\r1,2,3\r1,\"2,3"

@@ -207,7 +207,7 @@ func TestComposedLetters(t *testing.T) {
 	}
 }
 
-// TestWithinSaysValues: a difference between a plan and a source is said with both values.
+// TestWithinSaysValues: the error about a difference between a plan and a source gives both values.
 func TestWithinSaysValues(t *testing.T) {
 	own := Schema{Label: Label{Column: "died", Classes: []string{"no", "yes"}}, Features: []Feature{
 		{Columns: []string{"age", "height"}, Kind: Numeric, Max: 120},

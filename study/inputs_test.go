@@ -6,8 +6,8 @@ import (
 	"caucus/study"
 )
 
-// TestInputsDraw: what a shard's learner draws follows from the site's key and the shard alone, is
-// another for each, and does not depend on what others drew before.
+// TestInputsDraw: the random numbers of a shard's learner depend only on the site's key and the
+// shard. They differ between shards, and do not depend on earlier draws.
 func TestInputsDraw(t *testing.T) {
 	seen := map[[2]uint64]bool{}
 	for _, key := range []string{"a", "b", "ab"} {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNamed: a moment with a zone of its own is of one day in a zone, however the moment is
-// written, by the standard library's own calendar.
+// TestNamed: a moment with its own zone falls on the right day in a named zone, however the moment
+// is written, by the standard library's calendar.
 func TestNamed(t *testing.T) {
 	names := []string{"Europe/Berlin", "America/New_York", "Asia/Kolkata", "UTC",
 		"Pacific/Auckland"}

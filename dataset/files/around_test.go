@@ -13,7 +13,7 @@ import (
 	"caucus/dataset"
 )
 
-// withRows returns 40 whole rows below their names, and others in line 3 and after.
+// withRows returns 40 complete rows below their names, with other rows from line 3 on.
 func withRows(others string) string {
 	var b strings.Builder
 	b.WriteString("id,remark,age,sex,died\n")
@@ -25,8 +25,8 @@ func withRows(others string) string {
 	return b.String()
 }
 
-// TestAround: what is no record of a table is left out for a person, and counted; each record of a
-// study is its own line, and the same rows are counted.
+// TestAround: lines that are no records of a table are left out and counted for a person. In a
+// study, each line counts as a record, and the same rows are counted.
 func TestAround(t *testing.T) {
 	sums := []dataset.Remark{{Problem: Totals, Count: 2, First: 42},
 		{Problem: Footer, Count: 2, First: 42}}
@@ -114,8 +114,8 @@ func TestAround(t *testing.T) {
 	}
 }
 
-// TestHiddenSheet: the sheet that is read if nobody names one is not hidden, and the others are
-// said.
+// TestHiddenSheet: if nobody names a sheet, the first one that is not hidden is read, and the other
+// sheets are listed.
 func TestHiddenSheet(t *testing.T) {
 	b := workbook(t, "old", func(x *excelize.File) {
 		x.NewSheet("Cohort")

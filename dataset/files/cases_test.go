@@ -228,7 +228,7 @@ func TestArrowTypes(t *testing.T) {
 	}
 }
 
-// TestContradiction: a file is refused whose values are not what its own statistics say.
+// TestContradiction: a file is refused if its values contradict its own statistics.
 func TestContradiction(t *testing.T) {
 	whole := testFile(t, "arrow-types.parquet")
 	footer := len(whole) - 8 - int(binary.LittleEndian.Uint32(whole[len(whole)-8:]))
@@ -336,8 +336,9 @@ func TestBooleanRuns(t *testing.T) {
 	}
 }
 
-// TestLastHalfSecond: a moment of Excel is of the day of its number's whole part, in both
-// calendars; what is less than half a millisecond before a day is an error of binary fractions.
+// TestLastHalfSecond: an Excel date falls on the day of its number's whole part, in both calendars.
+// A number less than half a millisecond below a day is that day, because binary fractions are
+// inexact.
 func TestLastHalfSecond(t *testing.T) {
 	for _, c := range []struct {
 		serial float64
@@ -358,9 +359,9 @@ func TestLastHalfSecond(t *testing.T) {
 	}
 }
 
-// TestShiftedRow: a row with a delimiter too many is malformed, also if its last cell is empty, for
-// a person as for a study. Where nearly all rows end in a delimiter more than the names, that one
-// is dropped, and a row with yet another one is malformed.
+// TestShiftedRow: a row with one delimiter too many is malformed, even if its last cell is empty,
+// both for a person and in a study. If nearly all rows end with one delimiter more than the names,
+// that one is dropped, and a row with a further one is malformed.
 func TestShiftedRow(t *testing.T) {
 	const names = "died,dose,crea,remark"
 	rows := []string{"no,5,1.1,", `yes,"2",0.9,ok`, "no,2,5,1.0,", "no,5,1.2,", "no,7,5,1.3,"}

@@ -345,8 +345,8 @@ func TestParquetTimes(t *testing.T) {
 	}
 }
 
-// TestParquetOldTimes: a moment in INT96 has the zone that pandas names, as Arrow's writer does; an
-// unstated one is told, and one that pandas names none for is the site's own.
+// TestParquetOldTimes: a moment in INT96 has the zone that pandas or Arrow wrote beside it. If
+// there is none, a remark says so, and the moment is in the site's own zone.
 func TestParquetOldTimes(t *testing.T) {
 	type row struct {
 		Old deprecated.Int96 `parquet:"old"`
@@ -439,8 +439,8 @@ func bookOf(t *testing.T, body string) []byte {
 	return out.Bytes()
 }
 
-// TestUnstoredFormulas: cells whose formula has no stored value are told; those with an empty text
-// for a value are not.
+// TestUnstoredFormulas: a remark counts formula cells without a stored value. Formulas whose value
+// is an empty text are not counted.
 func TestUnstoredFormulas(t *testing.T) {
 	text := func(s string) string { return `<c t="inlineStr"><is><t>` + s + `</t></is></c>` }
 	_, rows, lines := drafted(t, bookOf(t, `<worksheet><sheetData><row>`+text("age")+text("died")+

@@ -221,8 +221,8 @@ func hostileTexts(t testing.TB) []hostile {
 	}
 }
 
-// TestHostileFiles: what a file makes its reader hold is bounded, also where a few bytes of it
-// stand for many. A file that exceeds its budget is refused, and the error says so.
+// TestHostileFiles: a file can only cause bounded memory use, even if a few bytes stand for many. A
+// file that exceeds its budget is refused, and the error says so.
 func TestHostileFiles(t *testing.T) {
 	all := slices.Concat(hostileBooks(t), hostileTexts(t), hostileParquets(t))
 	t.Logf("%d files, each with a budget of %d MiB", len(all), tried>>20)
@@ -284,8 +284,8 @@ func readWithin(b []byte, most int64) error {
 	return err
 }
 
-// peak returns the largest heap while do runs, above that of before, and its time. It may miss a
-// short peak, and adds little garbage.
+// peak returns the largest heap while do runs, above the heap before, and the time of do. It may
+// miss a short peak, and adds little garbage.
 func peak(do func()) (heap uint64, took time.Duration) {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

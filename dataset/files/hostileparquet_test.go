@@ -13,7 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// rawPage is a page as it lies in a file. If Header's sizes are 0, they are those of the bytes.
+// rawPage is a page as stored in a file. Sizes of 0 in Header stand for the sizes of the bytes.
 type rawPage struct {
 	header format.PageHeader
 	bytes  []byte

@@ -135,8 +135,8 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// differences compares a file with what others read in it. Rows without any value are left out of
-// both.
+// differences compares our reading of a file with another program's. Rows without any value are
+// left out of both.
 func (r realFile) differences(name string, b []byte) map[string]string {
 	w := TextFormat{FirstRow: titled[name]}
 	if w.FirstRow > 0 { // pandas took the title for the names

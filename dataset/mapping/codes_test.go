@@ -6,12 +6,13 @@ import (
 	"testing"
 )
 
-// TestApart: numbers for a missing value are said although the bounds let them pass; heaps, counts
-// from 0, short scales and values of both signs are as usual.
+// TestApart: numbers that probably stand for a missing value are reported, even if they lie within
+// the bounds. Frequent values, counts from 0, short scales, and columns with both signs are not
+// reported.
 func TestApart(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, step float64 // 40 different numbers of two cells each
-		and         string  // others, and how many cells have each
+		and         string  // more numbers, and how many cells have each
 		want        string
 	}{
 		"platelets":      {150, 7, "999 20", "999 in 20 cells"},
@@ -50,7 +51,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestApartSaid: agent map and source declare say such a number.
+// TestApartSaid: "agent map" and "source declare" report such a number.
 func TestApartSaid(t *testing.T) {
 	s := ward(t)
 	s.Features[1].Max = 2000 // of creatinine

@@ -56,9 +56,9 @@ func many(n int, births ...string) (all []string) {
 	return all
 }
 
-// TestMixedDates: dates of ISO 8601, which a workbook's own dates are, are read beside another
-// format. What is no date is counted, and two orders of day and month in one column are asked for.
-// Ages are right at 31 December 2024.
+// TestMixedDates: ISO 8601 dates, which a workbook's own dates become, can stand beside another
+// format in a column. Cells that are no dates are counted. If a column may have two orders of day
+// and month, the person is asked. Ages at 31 December 2024 are right.
 func TestMixedDates(t *testing.T) {
 	for _, c := range []struct {
 		births              []string

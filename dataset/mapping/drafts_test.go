@@ -189,8 +189,8 @@ func TestAlsoNumber(t *testing.T) {
 	}
 }
 
-// TestMarkElsewhere: whoever reads by a mapping hears of numbers that the mapping takes for missing
-// in another column alone, with their count and first line, from the third on.
+// TestMarkElsewhere: a mapping may declare numbers as missing in one column only. If such numbers
+// occur in another column, from the third cell on a remark gives their count and first line.
 func TestMarkElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		m    string
@@ -294,16 +294,16 @@ func TestSuggestDecimals(t *testing.T) {
 			t.Errorf("%s: the draft as a mapping: %v", name, err)
 		}
 	}
-	// A sign that a person gave is kept where it fits, and another written where it does not.
+	// A decimal sign that a person gave is kept where it fits. Elsewhere another one is written.
 	got := Suggest(tableOf(t, column("creatinine", "0.4", "1.25", "2.5")), s, Mapping{Decimal: ","})
 	if m := got.Mapping; m.Decimal != "," || m.Columns["creatinine"].Decimal != "." {
 		t.Errorf("points where a person said comma: %+v", m)
 	}
 }
 
-// TestSuggestDates: formats are guessed by all cells, with names of months. Where two formats or
-// two centuries fit, the draft says what a cell would become, and is no mapping before a person
-// wrote which one it is.
+// TestSuggestDates: formats of dates are guessed from all cells, also with names of months. If two
+// formats or two centuries fit, the draft shows what a cell would become, and is no valid mapping
+// until a person chooses.
 func TestSuggestDates(t *testing.T) {
 	s := ward(t)
 	s.Date = "2024-12-31"

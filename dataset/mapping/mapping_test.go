@@ -142,8 +142,8 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// TestDayAsWritten: a moment with a zone, in either date of a span, is told where the mapping names
-// no zone, and is of its day there where the mapping does.
+// TestDayAsWritten: if a mapping names no zone, a remark reports moments with a zone, in either
+// date of a span. If the mapping names one, a moment falls on its day in that zone.
 func TestDayAsWritten(t *testing.T) {
 	s := ward(t)
 	for rule, zoned := range map[string][2]string{

@@ -32,9 +32,9 @@ func (c *counted) Next() ([]string, bool, error) {
 	return []string{fmt.Sprint(c.at), fmt.Sprint(c.at%2 == 0), text}, c.at%1000 != 0, nil
 }
 
-// TestReadSample: a file below the limits is kept whole, as Collect reads it. Of a longer one the
-// first and last row and a part of the others are kept, in order, whatever repeats in the file; all
-// are counted.
+// TestReadSample: a file below the limits is kept whole, as Collect reads it. From a longer file,
+// the first and the last row and a part of the others are kept, in order, whatever pattern repeats
+// in the file. All rows are counted.
 func TestReadSample(t *testing.T) {
 	want, err := dataset.Collect(&counted{rows: 5000, text: "x"})
 	if err != nil {

@@ -180,8 +180,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestMarksAmongOtherUnits: numbers of nines are values among others of another unit, and marks of
-// missing values apart from them.
+// TestMarksAmongOtherUnits: numbers like 99 or 999 are ordinary values if the column has values of
+// a similar size, and marks of missing values if they lie far from all others.
 func TestMarksAmongOtherUnits(t *testing.T) {
 	for values, want := range map[string][]string{
 		"88 104 96 99 999 -9 120":             {"-9", "999"},

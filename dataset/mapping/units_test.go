@@ -144,8 +144,8 @@ func TestExpressionReads(t *testing.T) {
 	}
 }
 
-// TestLimitAdvice: the expression that a draft advises for cells such as <5 is YAML, and a mapping
-// with it beside the draft's decimal sign gives a number to each cell.
+// TestLimitAdvice: the expression that a draft suggests for cells such as <5 is valid YAML.
+// Together with the draft's decimal sign, a mapping with it reads a number from each cell.
 func TestLimitAdvice(t *testing.T) {
 	s := ward(t)
 	text := column("creatinine", "1,5", "2,25", "<0,5", "3,5", "1,25")
@@ -166,8 +166,8 @@ func TestLimitAdvice(t *testing.T) {
 	}
 }
 
-// TestThousands: whoever reads by a decimal sign hears of numbers that are thousands by this sign
-// alone, with the first line; not if a number of the column shows what the other sign is.
+// TestThousands: a remark names the first line of numbers that are thousands only under the given
+// decimal sign. There is no remark if another number in the column shows what the other sign means.
 func TestThousands(t *testing.T) {
 	s := dataset.Schema{Features: []dataset.Feature{
 		{Column: "crp", Kind: dataset.Numeric, Max: 9000},

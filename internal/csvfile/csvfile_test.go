@@ -80,8 +80,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// FuzzMarked: what is marked is no formula by any separator, and the text is the same without the
-// marks.
+// FuzzMarked: a marked text is a formula under no separator, and without the marks it is the same
+// text.
 func FuzzMarked(f *testing.F) {
 	for cell := range formulas {
 		f.Add(cell)

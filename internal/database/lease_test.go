@@ -154,9 +154,9 @@ func TestPausedInside(t *testing.T) {
 	}
 }
 
-// TestUnknownCommit: after a commit whose outcome is unknown a leader leads no more, and reads
-// nothing; the next one finds all of it or nothing. So it is after a commit that the standby did
-// not confirm.
+// TestUnknownCommit: after a commit with an unknown outcome, a leader stops leading and reads
+// nothing. The next leader finds all of the transaction, or nothing. The same holds after a commit
+// that the standby did not confirm.
 func TestUnknownCommit(t *testing.T) {
 	set := func(t *testing.T, at, how string) {
 		db := must(sql.Open("pgx", at))
@@ -206,7 +206,8 @@ func TestUnknownCommit(t *testing.T) {
 	}
 }
 
-// TestNeedsStandby: nobody leads over a PostgreSQL whose disk alone has what was released.
+// TestNeedsStandby: nobody leads over a PostgreSQL without a standby, because a release would be on
+// one disk only.
 func TestNeedsStandby(t *testing.T) {
 	if _, err := Acquire(ctx, testserver.Database(t), "one", false, func(error) {}); err == nil ||
 		!strings.Contains(err.Error(), "--single") {
@@ -246,8 +247,8 @@ func TestSaysWhyItWaits(t *testing.T) {
 	}
 }
 
-// TestPromoted: what a leader was told to be committed is there when the standby takes over from a
-// primary that died, under a higher epoch; and the leader of before knows that it leads no more.
+// TestPromoted: the primary dies and the standby takes over, with a higher epoch. It has every
+// commit that a leader was told of, and the former leader knows that it no longer leads.
 func TestPromoted(t *testing.T) {
 	pair := testserver.NewPair(t)
 	lead, _ := leads(t, pair.Addresses())

@@ -18,9 +18,9 @@ import (
 	"caucus/internal/testserver"
 )
 
-// TestEndSilent: the session of a leader ends only if PostgreSQL has heard nothing from it, and
-// only under an epoch that is not before the one that is meant. Then the next one leads at once,
-// although the leader of before is in the midst of a transaction; and that one commits nothing.
+// TestEndSilent: a leader's session is ended only if PostgreSQL has heard nothing from it, and only
+// if its epoch is not older than the given one. Then the next leader leads at once, even if the
+// former one is in the middle of a transaction, which is never committed.
 func TestEndSilent(t *testing.T) {
 	t.Cleanup(func() { idle = 5 * time.Second }) // after the leases' own
 	at, lead, open := led(t)
@@ -37,7 +37,7 @@ func TestEndSilent(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	idle = time.Minute // from here on it is as silent as one that is paused
+	idle = time.Minute // from here on as silent as a paused one
 	first.Release()
 	// One that holds the lock and waits for the epoch's row is about to lead.
 	waits := must(stranger.Begin())
@@ -106,8 +106,8 @@ func TestEndSilent(t *testing.T) {
 	}
 }
 
-// TestIdentity: each database has an identity of its own, and a standby that is promoted another
-// one; an account without further rights may read it.
+// TestIdentity: each database has its own identity, and a promoted standby gets another one. An
+// account without further rights may read it.
 func TestIdentity(t *testing.T) {
 	server := testserver.Postgres(t)
 	identity := func(at string) string {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestReleasedBesideForks: a released lock can be taken at once, even while this process starts
-// others.
+// TestReleasedBesideForks: a released lock can be taken immediately, even while this process starts
+// other processes.
 func TestReleasedBesideForks(t *testing.T) {
 	dir := t.TempDir()
 	stop := time.Now().Add(500 * time.Millisecond)

@@ -124,9 +124,10 @@ func TestLinksWaitForAPerson(t *testing.T) {
 	}
 }
 
-// TestLinksOfAnotherRun: a link opens the page of the run of the daemon in which it was made, and
-// of none after that, so that nobody gets in who listened at the address in between. Without a run
-// there is no link. A link names one address, where the daemon listens.
+// TestLinksOfAnotherRun: a link opens the page only while the daemon runs in which it was made.
+// After a restart it opens nothing, so a program that listened at the address in between gains
+// nothing from it. Without a running daemon no link is made. A link names the address at which the
+// daemon listens.
 func TestLinksOfAnotherRun(t *testing.T) {
 	d := newDoor(t)
 	link := d.link()

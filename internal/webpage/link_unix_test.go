@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestPlantedLinks: a link's file that others may read or write, that is another account's, or no
-// file, opens nothing and blocks nothing.
+// TestPlantedLinks: a link's file is ignored if others may read or write it, if it belongs to
+// another account, or if it is no regular file. It opens nothing and blocks nothing.
 func TestPlantedLinks(t *testing.T) {
 	for name, plant := range map[string]func(path string) error{
 		"readable": func(path string) error { return os.Chmod(path, 0o644) },

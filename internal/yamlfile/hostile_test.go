@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestHostileTexts: what a text makes its reader hold is bounded by its size, and so is the depth
-// of what nests. Aliases of aliases are refused, and so are so many keys that comparing each with
-// each would take minutes.
+// TestHostileTexts: a text's size bounds the memory and the depth of nesting that it causes.
+// Aliases of aliases are refused, and so is a number of keys that would take minutes to compare.
 func TestHostileTexts(t *testing.T) {
 	const size = 1 << 18
 	type tables struct {

@@ -326,8 +326,8 @@ func TestDescribeEachSite(t *testing.T) {
 	}
 }
 
-// TestCuts: the study's own edges cut a number, the pool's quantiles the others; a table one counts
-// each band, and a plan with other edges than its cuts is refused.
+// TestCuts: a number with cuts has the study's own edges, and other numbers have the pool's
+// quantiles. The table counts each band. A plan whose edges differ from its cuts is refused.
 func TestCuts(t *testing.T) {
 	schema, _, pool, records := conformance.Wards(t, 400)
 	p := conformance.DescribePlan(schema, pool)

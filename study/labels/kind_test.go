@@ -181,8 +181,8 @@ func TestLabelsKept(t *testing.T) {
 	}
 }
 
-// TestLabelsSpend: a study spends ε of every label, em half of it, and the ledger charges what the
-// plan declares.
+// TestLabelsSpend: a study spends ε for each label, or half of it under em, and the ledger charges
+// what the plan declares.
 func TestLabelsSpend(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	for mechanism, want := range map[string]float64{"rr": 1, "em": 0.5} {
