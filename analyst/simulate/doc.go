@@ -14,5 +14,5 @@
 //  1. servers.go (two servers), terms.go. 2. deal.go (who gets which records), contributions.go
 //     (what parties send), run.go. 3. split.go, truth.go, redraw.go, coverage.go (intervals),
 //     rehearse.go (given parties), summary.go; one for each kind: classify.go, ratio.go, labels.go,
-//     reweigh.go, describe.go, survival.go, evaluate.go.
+//     reweigh.go, describe.go, survival.go, regress.go, evaluate.go.
 package simulate

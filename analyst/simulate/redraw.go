@@ -13,12 +13,27 @@ import (
 // statistics that add up over records.
 type redraw struct {
 	of      bodies.Task
-	parties [][][]bodies.Addend // what each record of each party adds
-	weight  int64               // number of all records
+	parties []redrawn
+	weight  int64 // number of all records
 }
 
+// redrawn is a party of this number of records, of which add adds one to a sum.
+type redrawn struct {
+	records int
+	add     func(sum []int64, record int)
+}
+
+func (r *redraw) party(records int, add func(sum []int64, record int)) {
+	r.parties, r.weight = append(r.parties, redrawn{records, add}), r.weight+int64(records)
+}
+
+// add adds a party by the parts of each of its records.
 func (r *redraw) add(records [][]bodies.Addend) {
-	r.parties, r.weight = append(r.parties, records), r.weight+int64(len(records))
+	r.party(len(records), func(sum []int64, i int) {
+		for _, p := range records[i] {
+			sum[p.Cell] += p.Adds
+		}
+	})
 }
 
 // draw returns the released vector of the records as they are, that of each party's records
@@ -43,21 +58,17 @@ func (r *redraw) draw(ctx context.Context, rng *rand.Rand) ([]int64, []int64, in
 		draws++
 		return nil
 	}
-	for _, records := range r.parties {
+	for _, of := range r.parties {
 		own := make([]int64, cells)
-		for i := range records {
-			for _, p := range records[i] {
-				whole[p.Cell] += p.Adds
-			}
-			for _, p := range records[rng.IntN(len(records))] {
-				own[p.Cell] += p.Adds
-			}
+		for i := range of.records {
+			of.add(whole, i)
+			of.add(own, rng.IntN(of.records))
 		}
 		for j, v := range own {
 			sample[j] += v
 		}
 		if p.Noise.AtSite() {
-			if err := release(own, int64(len(records))); err != nil {
+			if err := release(own, int64(of.records)); err != nil {
 				return nil, nil, 0, err
 			}
 		}

@@ -57,6 +57,7 @@ var simulated = map[string]func() Simulation{
 	},
 	"describe": func() Simulation { return new(simulate.DescribeTerms) },
 	"survival": func() Simulation { return new(simulate.DescribeTerms) },
+	"regress":  func() Simulation { return new(simulate.DescribeTerms) },
 	"evaluate": func() Simulation {
 		return &simulate.Terms{RecordTerms: once,
 			PoolTerms: simulate.PoolTerms{PoolFraction: .05, PoolRows: 10_000}}

@@ -38,7 +38,7 @@ func TestRefusedPlansAreUsageErrors(t *testing.T) {
 		{"simulate ratio --set generate=400 --parties 2 --records 20 --set targets=99999999999", "at most 10000000 records in all"},
 		{"simulate classify --set generate=400 --unit party --set tilt=true", "caucus: --set tilt=true: it is for mechanism cross"},
 		{"simulate labels --set generate=400 --set whiten=.5", "caucus: --set whiten=.5: it is for principal components"},
-		{"simulate evaluate --set generate=400 --set map.analysis=pca", "caucus: --set map.analysis=pca: the study counts columns as they are"},
+		{"simulate evaluate --set generate=400 --set map.analysis=pca", "caucus: --set map.analysis=pca: the study takes columns as they are"},
 		{"simulate --sets 4", "--sets: it is now --parties; see"},
 		{"forecast --seal-share 1", "--seal-share; see caucus forecast --help"},
 		{"simulate reweigh --set generate=400 --set split=sex=female --set query=age>=65 --epsilon -1", "caucus: --epsilon: -1 is not positive"},

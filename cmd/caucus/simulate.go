@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ type rehearsed struct {
 // usualParties is the number of parties of a rehearsal if neither --parties nor the records give
 // one.
 var usualParties = map[string]int{"classify": 100, "describe": 10, "evaluate": 10, "labels": 10,
-	"ratio": 10, "reweigh": 1, "survival": 5}
+	"ratio": 10, "regress": 5, "reweigh": 1, "survival": 5}
 
 func (r *rehearsal) run(ctx context.Context) error {
 	common := r.Simulate.Common()
@@ -100,16 +101,15 @@ func (r *rehearsal) run(ctx context.Context) error {
 // passedOver refuses terms that have no effect, because of another term or of the kind.
 func (r *rehearsal) passedOver() error {
 	common := r.Simulate.Common()
-	counts, pool := r.Kind == "describe" || r.Kind == "evaluate" ||
-		r.Kind == "survival", r.Pool != "" ||
-		common.PoolWhere != ""
-	const asTheyAre = "the study counts columns as they are"
+	counts := slices.Contains([]string{"describe", "evaluate", "regress", "survival"}, r.Kind)
+	pool := r.Pool != "" || common.PoolWhere != ""
+	const asTheyAre = "the study takes columns as they are"
 	for _, of := range []struct {
 		key  string
 		over bool
 		why  string
 	}{
-		{"map.project", counts && r.Map.Project > 0, asTheyAre}, {"map.whiten", counts, asTheyAre}, {"map.analysis", counts, asTheyAre}, {"map.bins", counts, asTheyAre}, {"lambda", counts, "the study fits nothing"},
+		{"map.project", counts && r.Map.Project > 0, asTheyAre}, {"map.whiten", counts, asTheyAre}, {"map.analysis", counts, asTheyAre}, {"map.bins", counts, asTheyAre}, {"lambda", counts, "the study has no ridge"},
 		{"simulate.generate", common.Dataset != "" || common.Train != "", "the records are given, so none are made up"},
 		{"simulate.hold_out", common.Dataset == "", "no known data set is named, so no test file comes with one"},
 		{"simulate.pool_fraction", pool, "the pool is given"}, {"simulate.pool_rows", pool, "the pool is given"},

@@ -18,6 +18,7 @@ var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error)
 	"evaluate": (*rehearsal).evaluate,
 	"labels":   (*rehearsal).labels,
 	"ratio":    (*rehearsal).ratio,
+	"regress":  (*rehearsal).regress,
 	"reweigh":  (*rehearsal).reweigh,
 	"survival": (*rehearsal).survival,
 }
@@ -44,6 +45,7 @@ simulate.NAME=VALUE sets the terms that only a simulation has.`,
   caucus simulate labels --epsilon 0.5 --set loss=barrier-hinge
   caucus simulate ratio --parties 8 --records 500 --set main_class_share=.7
   caucus simulate survival --train records.csv --schema schema.yaml --set time=days --set by=arm --repeats 400
+  caucus simulate regress --train records.csv --schema schema.yaml --set outcome=days --set 'columns=[age, sex]' --repeats 400
   caucus simulate reweigh --set split=sex=male --set 'query=readmitted == yes' --epsilon 0.5`,
 	}
 	cmd.RunE = console.EndsAtOnce(c, func(cmd *cobra.Command, args []string) (err error) {

@@ -75,9 +75,9 @@ var rooms = map[string][]string{
 	"study/survival":            {"study", "study/bodies", "study/keyed", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/survival/lifetable":  {"study", "study/bodies", "study/survival", "aggregation/validation", "privacy"},
 	"study/regress":             {"study", "study/bodies", "study/keyed", "aggregation/shares", "auxdata", "dataset", "privacy"},
-	"study/kinds/results":       {"auxdata", "study", "study/survival/lifetable", "study/kinds", "study/describe/described", "study/ratio/estimated", "study/labels/learned", "study/classify/trained", "study/reweigh/weighed", "study/evaluate/judged"},
+	"study/kinds/results":       {"auxdata", "study", "study/regress/leastsquares", "study/survival/lifetable", "study/kinds", "study/describe/described", "study/ratio/estimated", "study/labels/learned", "study/classify/trained", "study/reweigh/weighed", "study/evaluate/judged"},
 	"study/kinds/planning":      {"auxdata", "dataset", "study", "study/kinds", "study/kinds/results"},
-	"study/kinds":               {"study", "study/survival", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
+	"study/kinds":               {"study", "study/regress", "study/survival", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"analyst/export":            {"study", "study/classifier", "dataset", "study/kinds/results"},
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "analyst/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy", "study/kinds/results", "study/kinds/planning", "study/evaluate/judged"},
 	"analyst/terms":             {"internal/yamlfile", "study", "study/kinds", "analyst/simulate", "dataset"},
@@ -85,7 +85,7 @@ var rooms = map[string][]string{
 	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy", "study/kinds/results"},
 	"study/stated":              {"study"},
 	"analyst/forecast":          {"study", "study/classifier", "study/classify", "study/stated", "analyst/simulate", "auxdata", "dataset", "learners", "study/classifier/fitted", "study/classify/trained"},
-	"analyst/simulate":          {"study", "study/survival", "study/survival/lifetable", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned", "study/kinds/planning", "study/reweigh/weighed", "study/evaluate/judged"},
+	"analyst/simulate":          {"study", "study/regress", "study/regress/leastsquares", "study/survival", "study/survival/lifetable", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned", "study/kinds/planning", "study/reweigh/weighed", "study/evaluate/judged"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
 	"aggregator/uploading":      {"aggregation/shares", "protocol", "study", "study/bodies"},
@@ -112,6 +112,8 @@ var rooms = map[string][]string{
 	"cmd/internal/input":        {"agent/source", "auxdata", "cmd/internal/console", "dataset", "dataset/files", "dataset/mapping", "protocol", "study"},
 	"cmd/internal/siteverbs":    {"agent", "agent/desk", "agent/health", "agent/site", "agent/source", "cmd/internal/console", "cmd/internal/input", "dataset", "dataset/database", "dataset/mapping", "internal/database", "internal/textpage", "privacy", "privacy/journal", "protocol", "study", "study/kinds", "study/stated", "study/verify/evidence"},
 	"cmd/caucus-agent":          {"cmd/internal/console", "cmd/internal/siteverbs"},
+
+	"study/regress/leastsquares": {"study", "study/bodies", "study/regress", "aggregation/validation", "auxdata", "privacy"},
 }
 
 // pure rooms take values and return values.
@@ -155,6 +157,8 @@ var pure = map[string][]string{
 	"aggregation/binning":      {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/evaluate/judged":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"auxdata/support":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+
+	"study/regress/leastsquares": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 }
 
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.

@@ -25,6 +25,7 @@ import (
 	"caucus/study/kinds/planning"
 	"caucus/study/labels"
 	"caucus/study/ratio"
+	"caucus/study/regress"
 	"caucus/study/reweigh"
 	"caucus/study/survival"
 )
@@ -169,6 +170,20 @@ func (c clinic) survival(mechanism string, noise study.Noise, perParty int64) st
 	p.KindTerms = conformance.Encoded(survival.Terms{
 		Time: "a", Event: survival.Event{Column: "label", Is: classes[len(classes)-1]}, By: "ward",
 		Until: 8, Expected: .25, Bins: 4, PerParty: perParty,
+	})
+	if mechanism == "laplace" {
+		p.Delta = 0
+	}
+	return p
+}
+
+// regress asks how column a goes with b and ward.
+func (c clinic) regress(mechanism string, noise study.Noise, perParty int64) study.Plan {
+	p := c.plan
+	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Form = "regress", mechanism, privacy.Record, noise,
+		study.FormCommitted
+	p.KindTerms = conformance.Encoded(regress.Terms{
+		Outcome: "a", Columns: []string{"b", "ward"}, Radius: 3, PerParty: perParty,
 	})
 	if mechanism == "laplace" {
 		p.Delta = 0

@@ -23,6 +23,7 @@ var noteAt = map[string]string{
 	"describe gaussian": "counts", "describe laplace": "counts",
 	"evaluate gaussian": "histograms", "evaluate laplace": "histograms",
 	"labels rr": "Kind", "labels em": "Kind",
+	"regress gaussian": "Moments", "regress laplace": "Moments",
 	"survival gaussian": "Counts", "survival laplace": "Counts",
 }
 

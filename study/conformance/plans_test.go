@@ -39,6 +39,9 @@ func plansOf(c clinic) map[string][]study.Plan {
 			c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "dirichlet"), c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace-prior"),
 		},
 		"reweigh": {c.reweigh("entropy", reweigh.Terms{}), c.reweigh("logistic", reweigh.Terms{}), entropyOnce},
+		"regress": {
+			c.regress("gaussian", study.NoiseSite, 0), c.regress("laplace", study.NoiseCoordinator, 60),
+		},
 		"survival": {
 			c.survival("gaussian", study.NoiseSite, 0), c.survival("laplace", study.NoiseCoordinator, 60),
 		},

@@ -10,6 +10,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/labels"
 	"caucus/study/ratio"
+	"caucus/study/regress"
 	"caucus/study/reweigh"
 	"caucus/study/survival"
 )
@@ -46,5 +47,5 @@ func TestWordsAreWhole(t *testing.T) {
 }
 
 var mechanismsOf = map[string][]string{
-	"classify": classify.Mechanisms(), "describe": describe.Mechanisms(), "evaluate": evaluate.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "reweigh": reweigh.Mechanisms(), "survival": survival.Mechanisms(),
+	"classify": classify.Mechanisms(), "describe": describe.Mechanisms(), "evaluate": evaluate.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "regress": regress.Mechanisms(), "reweigh": reweigh.Mechanisms(), "survival": survival.Mechanisms(),
 }

@@ -14,6 +14,7 @@ import (
 	"caucus/study/keyed"
 	"caucus/study/labels"
 	"caucus/study/ratio"
+	"caucus/study/regress"
 	"caucus/study/reweigh"
 	"caucus/study/survival"
 )
@@ -24,6 +25,7 @@ var kinds = map[string]study.Kind{
 	"evaluate": evaluate.Kind{},
 	"labels":   labels.Kind{},
 	"ratio":    ratio.Kind{},
+	"regress":  regress.Kind{},
 	"reweigh":  reweigh.Kind{},
 	"survival": survival.Kind{},
 }

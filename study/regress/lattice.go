@@ -1,6 +1,7 @@
 package regress
 
 import (
+	"cmp"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -44,18 +45,18 @@ const (
 
 // lattice returns the finest lattice whose bound fits an int64.
 func (t Terms) lattice(p study.Plan, dim int) (Lattice, error) {
-	l := Lattice{One: mostOne, Radius: t.Radius, Records: 1, dim: dim}
+	l := Lattice{One: mostOne, Radius: cmp.Or(t.Radius, usualRadius), Records: 1, dim: dim}
 	if p.Unit == privacy.Party {
 		l.Records = t.PerParty
 	}
-	r := int64(t.Radius * radiusSteps)
+	r := int64(l.Radius * radiusSteps)
 	for ; l.One >= leastOne; l.One /= 2 {
 		l.Longest = l.One * l.One * r * r / (radiusSteps * radiusSteps)
 		if most := float64(l.Records) * float64(l.Squared()); 50*most*most < math.MaxInt64 {
 			return l, nil
 		}
 	}
-	return l, study.PlanError("regress.radius", "%g, with %d records of a party: their bound is too large for an integer; use fewer columns, fewer records, or a smaller radius", t.Radius, l.Records)
+	return l, study.PlanError("regress.radius", "%g, with %d records of a party: their bound is too large for an integer; use fewer columns, fewer records, or a smaller radius", l.Radius, l.Records)
 }
 
 // Squared returns B, the largest squared length of a row in steps.
@@ -101,8 +102,8 @@ func (l Lattice) Shorten(w []int64, u []float64) float64 {
 	return share
 }
 
-// add adds the weighted products of a row's numbers to sums.
-func (l Lattice) add(sums, w []int64) {
+// Add adds the weighted products of a row's numbers to sums.
+func (l Lattice) Add(sums, w []int64) {
 	at := 0
 	for i, v := range w {
 		sums[at] += OfSquare * v * v

@@ -104,7 +104,7 @@ func (m *Moments) Local(in study.Inputs) ([]int64, int64) {
 	u := make([]float64, m.Dim()-1)
 	for i := range records.Y {
 		m.Row(w, u, records, i)
-		m.add(sums, w)
+		m.Add(sums, w)
 	}
 	return sums, weight
 }

@@ -3,6 +3,7 @@ package regress
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"caucus/auxdata"
@@ -22,7 +23,7 @@ type Terms struct {
 	Is       string   `json:"is,omitempty" yaml:"is" help:"level of the outcome that counts as 1, of a text or the label (default: the last class of the label)"`
 	Columns  []string `json:"columns" yaml:"columns" help:"columns whose coefficients are asked for; few columns have narrow intervals (default: all features)"`
 	Expected float64  `json:"expected,omitempty" yaml:"expected" help:"share of the records expected to have the level of the label that counts as 1 (default .25)"`
-	Radius   float64  `json:"radius" yaml:"radius" help:"longest row of standardised columns and outcome; longer rows are shortened to it (default: what 99 % of the pool's rows have)"`
+	Radius   float64  `json:"radius,omitempty" yaml:"radius" help:"longest row of standardised columns and outcome; longer rows are shortened to it (default: what 99 % of the pool's rows have)"`
 	PerParty int64    `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is said of a whole party"`
 }
 
@@ -30,7 +31,7 @@ const (
 	// At unit party the bound's L2² is 50·B² times the square of this, an int64 of itself.
 	maxPerParty = 1 << 20
 	usualShare  = 0.25
-	usualRadius = 5 // before the pool is known
+	usualRadius = 5 // of plans that name none
 )
 
 // Mechanisms are those of study.NoiseMechanisms: exact noise of integer sums.
@@ -74,8 +75,8 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("regress.expected", "%g: give the share of an outcome that is the label, and no other", t.Expected)
 	case t.Expected != 0 && !(t.Expected > 0 && t.Expected < 1):
 		return study.PlanError("regress.expected", "%g: give a share of the records above 0 and below 1", t.Expected)
-	case !(t.Radius >= leastRadius && t.Radius <= mostRadius) ||
-		t.Radius*radiusSteps != float64(int64(t.Radius*radiusSteps)):
+	case t.Radius != 0 && !(t.Radius >= leastRadius && t.Radius <= mostRadius &&
+		t.Radius*radiusSteps == math.Trunc(t.Radius*radiusSteps)):
 		return study.PlanError("regress.radius", "%g: give %g to %d, in steps of 1/%d", t.Radius,
 			leastRadius, mostRadius, radiusSteps)
 	}
@@ -131,8 +132,6 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err := p.SetTerms(t); err != nil {
 		return err
 	}
-	// The mechanisms compare alike for every radius.
-	t.Radius = cmp.Or(t.Radius, usualRadius)
 	dim, err := t.dim(p.Schema)
 	if err != nil {
 		return err
@@ -141,6 +140,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err != nil {
 		return err
 	}
+	// The mechanisms compare alike for every radius.
 	p.CompleteNoise(s, l.bound(*p), l.Cells())
 	return nil
 }

@@ -41,7 +41,7 @@ func everyRow(l Lattice) [][]int64 {
 func summed(l Lattice, rows ...[]int64) []int64 {
 	out := make([]int64, l.Cells())
 	for _, w := range rows {
-		l.add(out, w)
+		l.Add(out, w)
 	}
 	return out
 }

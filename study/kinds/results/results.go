@@ -9,6 +9,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/labels/learned"
 	"caucus/study/ratio/estimated"
+	"caucus/study/regress/leastsquares"
 	"caucus/study/reweigh/weighed"
 	"caucus/study/survival/lifetable"
 )
@@ -19,6 +20,7 @@ var all = map[string]study.Results{
 	"evaluate": judged.Results{},
 	"labels":   learned.Results{},
 	"ratio":    estimated.Results{},
+	"regress":  leastsquares.Results{},
 	"reweigh":  weighed.Results{},
 	"survival": lifetable.Results{},
 }

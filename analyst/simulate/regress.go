@@ -1,0 +1,213 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/regress"
+	"caucus/study/regress/leastsquares"
+)
+
+// Regress runs a regress proposal among virtual parties, and compares the release with least
+// squares of the same records, without noise and with no row shortened.
+type Regress Survival
+
+// RegressSummary compares releases with the truth. Its numbers are exact truths about the records:
+// right for public or made-up ones only.
+type RegressSummary struct {
+	Summary         // its Repeats are the draws of Measured
+	Forecast string `json:"forecast"`
+	// Released is the first draw's release, True least squares of all records.
+	Released leastsquares.Table `json:"released"`
+	True     leastsquares.Table `json:"true"`
+	Measured *RegressMeasured   `json:"coefficients,omitempty"`
+}
+
+// RegressMeasured is measured in many draws of noise and records, over all coefficients that are
+// known. Coefficients are standardised: of the outcome's scale, by the columns' scales.
+type RegressMeasured struct {
+	// RMSE is the root mean squared error of a released coefficient, Alone that of least squares of
+	// the largest site's records alone, without noise.
+	RMSE  float64 `json:"rmse"`
+	Alone float64 `json:"alone_rmse"`
+	// Coverage is the share of 95 % intervals that hold the population's coefficient; Least is the
+	// smallest of one coefficient that at least half of the draws know.
+	Coverage float64 `json:"coverage"`
+	Least    float64 `json:"least"`
+	// WidthRatio is the mean width of an interval, divided by that without noise.
+	WidthRatio float64 `json:"width_ratio"`
+	Unknown    float64 `json:"unknown"` // mean number of coefficients without an interval
+}
+
+// Check refuses more parties than records, a split without parties, and proposals that cannot run.
+// 0 repeats are fine: one release and no coverage.
+func (r Regress) Check() error {
+	var t regress.Terms
+	if err := r.Proposal.DecodeTerms(&t); err != nil {
+		return err
+	}
+	if t.PerParty > 0 && r.Repeats > 0 {
+		return errors.New("simulate: draws of records are of all that a site has: leave per_party out, or the repeats")
+	}
+	return Describe(r).Check()
+}
+
+// Run simulates. The result depends on the seed alone.
+func (r Regress) Run(ctx context.Context) (RegressSummary, error) {
+	var out RegressSummary
+	if err := r.Check(); err != nil {
+		return out, err
+	}
+	d, task, release, err := r.countAll(ctx, r.Proposal)
+	if err != nil {
+		return out, err
+	}
+	p, size := task.Plan(), d.Size()
+	body, _ := bodies.Of(task)
+	m := regressErrors{task: task, moments: body.Statistic.(*regress.Moments), again: redraw{of: body}}
+	for _, rows := range d.Parties {
+		m.party(d.Private.Select(rows))
+	}
+	m.truth = m.exact(m.all...)
+	out.Summary, out.True = summaryOf(p, r.Repeats, &release), m.truth
+	out.Totals = release.Totals
+	if out.Released, err = leastsquares.TableOf(release); err != nil {
+		return out, err
+	}
+	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil ||
+		r.Repeats == 0 {
+		return out, err
+	}
+	rng := rand.New(rand.NewPCG(r.Seed, 0x72656772657373))
+	for range r.Repeats {
+		if err := m.draw(ctx, rng); err != nil {
+			return out, err
+		}
+	}
+	out.Measured = m.measured(float64(r.Repeats))
+	return out, nil
+}
+
+// regressErrors adds up, over draws, what RegressMeasured tells.
+type regressErrors struct {
+	task        study.Finisher
+	moments     *regress.Moments
+	again       redraw
+	all         [][][]float64 // standardised rows of each party; nil for one that drops out
+	truth       leastsquares.Table
+	seen, held  []float64 // of each coefficient
+	off, alone  float64
+	width, bare float64
+}
+
+// party adds a party's records.
+func (r *regressErrors) party(records *dataset.Records) {
+	var clear [][]float64
+	whole := make([]int64, records.Len()*r.moments.Dim())
+	row := func(i int) []int64 { return whole[i*r.moments.Dim() : (i+1)*r.moments.Dim()] }
+	for i := range records.Y {
+		u := make([]float64, r.moments.Dim()-1)
+		if r.moments.Row(row(i), u, records, i); row(i)[0] == 0 {
+			u = nil
+		}
+		clear = append(clear, u)
+	}
+	r.all = append(r.all, clear)
+	r.again.party(records.Len(), func(sum []int64, i int) { r.moments.Add(sum, row(i)) })
+}
+
+// exact makes the table of parties without noise, with no row shortened.
+func (r *regressErrors) exact(parties ...[][]float64) leastsquares.Table {
+	sums, records := make([]float64, r.moments.Cells()), int64(0)
+	one := float64(r.moments.One)
+	for _, rows := range parties {
+		for _, u := range rows {
+			if records++; u == nil {
+				continue
+			}
+			at := func(i int) float64 {
+				if i == 0 {
+					return one
+				}
+				return one * u[i-1]
+			}
+			for i := range len(u) + 1 {
+				sums[r.moments.Cell(i, i)] += regress.OfSquare * at(i) * at(i)
+				for j := i + 1; j <= len(u); j++ {
+					sums[r.moments.Cell(i, j)] += regress.OfProduct * at(i) * at(j)
+				}
+			}
+		}
+	}
+	return leastsquares.Of(r.task.Plan(), r.moments.Design, r.task.Pool(), sums, records, 0)
+}
+
+// draw draws noise and records once.
+func (r *regressErrors) draw(ctx context.Context, rng *rand.Rand) error {
+	_, sample, draws, err := r.again.draw(ctx, rng)
+	if err != nil {
+		return err
+	}
+	made, err := finishVector(r.task, sample, r.again.weight, draws)
+	if err != nil {
+		return err
+	}
+	released, err := leastsquares.TableOf(study.Release{Result: made})
+	if err != nil {
+		return err
+	}
+	largest := r.all[0]
+	for _, rows := range r.all {
+		if len(rows) > len(largest) {
+			largest = rows
+		}
+	}
+	own := make([][]float64, len(largest))
+	for i := range own {
+		own[i] = largest[rng.IntN(len(largest))]
+	}
+	alone := r.exact(own)
+	if r.seen == nil {
+		r.seen = make([]float64, len(released.Coefficients))
+		r.held = make([]float64, len(released.Coefficients))
+	}
+	y := r.moments.Outcome
+	for j, c := range r.moments.Columns {
+		is, one := released.Coefficients[j].Change, alone.Coefficients[j].Change
+		truth := r.truth.Coefficients[j].Change
+		if !is.Known() || !truth.Known() || !one.Known() {
+			continue
+		}
+		standard := c.Scale * (c.High - c.Low) / (y.Scale * (y.High - y.Low))
+		r.seen[j]++
+		if is.Covers(truth.Value) {
+			r.held[j]++
+		}
+		r.off += math.Pow(standard*(is.Value-truth.Value), 2)
+		r.alone += math.Pow(standard*(one.Value-truth.Value), 2)
+		r.width += standard * (is.High - is.Low)
+		r.bare += standard * (truth.High - truth.Low)
+	}
+	return nil
+}
+
+func (r *regressErrors) measured(draws float64) *RegressMeasured {
+	seen, held := 0., 0.
+	out := &RegressMeasured{Least: 1}
+	for j, n := range r.seen {
+		seen, held = seen+n, held+r.held[j]
+		if n >= draws/2 {
+			out.Least = min(out.Least, r.held[j]/n)
+		}
+	}
+	out.Unknown = float64(len(r.seen)) - seen/draws
+	seen = max(seen, 1)
+	out.RMSE, out.Alone = math.Sqrt(r.off/seen), math.Sqrt(r.alone/seen)
+	out.Coverage, out.WidthRatio = held/seen, r.width/max(r.bare, math.SmallestNonzeroFloat64)
+	return out
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"caucus/analyst/simulate"
+	"caucus/cmd/internal/console"
+)
+
+func (r *rehearsal) regress(ctx context.Context) (rehearsed, error) {
+	r.recordsFrom.holdOut = true // regress needs no test records
+	data, err := r.records()
+	if err != nil {
+		return rehearsed{}, err
+	}
+	sim := simulate.Regress{Split: r.split(data), Proposal: r.Proposal,
+		Repeats: r.Simulate.Common().Repeats}
+	summary, err := ran(ctx, r, sim)
+	if err != nil {
+		return rehearsed{}, err
+	}
+	return rehearsed{summary, func(w io.Writer) {
+		printRegress(w, summary)
+	}, summary.Release, nil, data.train.Len()}, nil
+}
+
+func printRegress(w io.Writer, d simulate.RegressSummary) {
+	startRehearsal(w, d.Summary)
+	fmt.Fprintf(w, "%s of %s, about %.0f with all columns\n%s\n\n",
+		console.Counted(int(d.Released.Records), "records"), console.Counted(d.Parties, "parties"),
+		max(0, d.Released.Counted), forecastLines(d.Forecast))
+	t := console.NewTable(w, "column", "change of "+d.Released.Outcome, "95 %", "without noise")
+	for j, c := range d.Released.Coefficients {
+		is, interval := c.Change.Unknown, ""
+		if c.Change.Known() {
+			is = fmt.Sprintf("%+.3g", c.Change.Value)
+			interval = fmt.Sprintf("%+.3g to %+.3g", c.Change.Low, c.Change.High)
+		}
+		truth := d.True.Coefficients[j].Change
+		t.Add(c.Name(), is, interval, fmt.Sprintf("%+.3g", truth.Value))
+	}
+	t.Render()
+	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
+	if m := d.Measured; m != nil {
+		fmt.Fprintf(w, "\nin %d draws of noise and records: 95 %% intervals held the population's coefficient in %.3f (least of one: %.3f), and were %.2f times as wide as without noise; the error of a standardised coefficient was %.4f, of the largest site's records alone, without noise, %.4f; %.1f of %d coefficients were unknown\n",
+			d.Repeats, m.Coverage, m.Least, m.WidthRatio, m.RMSE, m.Alone, m.Unknown,
+			len(d.True.Coefficients))
+	}
+	endRehearsal(w, d.Summary)
+}

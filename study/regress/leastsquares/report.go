@@ -1,0 +1,130 @@
+package leastsquares
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"caucus/aggregation/validation"
+	"caucus/study"
+)
+
+// Report shows the coefficients as dots on an axis of the outcome, and in a table.
+func (Results) Report(r study.Release) (study.Report, error) {
+	t, err := TableOf(r)
+	if err != nil {
+		return study.Report{}, err
+	}
+	lines := []study.ReportLine{{Name: "records", Text: t.records()},
+		{Name: "fit", Text: t.fit()},
+		{Name: "read as", Text: t.meaning()}}
+	return study.Report{Answer: t.answer(r.Parties), Lines: lines,
+		Charts: []*study.ReportChart{t.chart()}, Tables: []study.ReportTable{t.table()}}, nil
+}
+
+// Name says what a coefficient compares.
+func (c Coefficient) Name() string {
+	switch {
+	case c.Level != "":
+		return fmt.Sprintf("%s: %s, not %s", c.Column, c.Level, c.To)
+	case c.Log:
+		return "log(1 + " + c.Column + ")"
+	}
+	return c.Column
+}
+
+// clear reports whether the interval leaves out 0.
+func (c Coefficient) clear() bool { return c.Change.Known() && !c.Change.Covers(0) }
+
+func (t Table) answer(parties int) string {
+	var clear []string
+	known := 0
+	for _, c := range t.Coefficients {
+		if c.Change.Known() {
+			known++
+		}
+		if c.clear() {
+			clear = append(clear, fmt.Sprintf("%s %s", c.Name(), words(c.Change)))
+		}
+	}
+	s := fmt.Sprintf("%s, about %.0f records at %d sites: %d of %d coefficients have an interval",
+		t.Outcome, math.Max(0, t.Counted), parties, known, len(t.Coefficients))
+	switch {
+	case len(clear) > 0:
+		s += "; apart from 0 are: " + strings.Join(clear, "; ")
+	case known > 0:
+		s += ", and each of these holds 0"
+	}
+	return s + " (95 % intervals)."
+}
+
+// words writes a number with three digits.
+func words(n validation.Number) string {
+	if !n.Known() {
+		return "unknown: " + n.Unknown
+	}
+	return fmt.Sprintf("%+.3g (%+.3g to %+.3g)", n.Value, n.Low, n.High)
+}
+
+func (t Table) records() string {
+	dropped := "without the outcome or one of the columns"
+	if t.Where != "" {
+		dropped += ", or for which " + t.Where + " does not hold"
+	}
+	s := fmt.Sprintf("about %.0f count, with noise of standard deviation %.3g; left out are those %s",
+		math.Max(0, t.Counted), t.NoiseSD, dropped)
+	if t.Records > 0 {
+		s = fmt.Sprintf("%d, as the sites declared; ", t.Records) + s
+	}
+	return s
+}
+
+func (t Table) fit() string {
+	s := "R² " + words(t.R2) + "; standard deviation of what is left " + words(t.Residual)
+	return s + fmt.Sprintf("; rows longer than %g standard deviations were shortened", t.Radius)
+}
+
+func (t Table) meaning() string {
+	s := "the change of " + t.Outcome + " where a column is higher by 1, the others being equal"
+	if t.Share {
+		s = "the difference of the share with " + t.Outcome + " (a risk difference, no odds ratio) where a column is higher by 1, the others being equal"
+	}
+	return s + "; not a cause: columns that are not in the study may lie behind it"
+}
+
+func (t Table) chart() *study.ReportChart {
+	c := &study.ReportChart{Title: "change of " + t.Outcome, Zero: true,
+		Note: "of numbers, where the column is higher by the pool's standard deviation, which stands beside it; of texts, beside the pool's most frequent level. Bars are 95 % intervals for sampling and noise"}
+	for _, of := range t.Coefficients {
+		if !of.Change.Known() {
+			continue
+		}
+		name := of.Name()
+		if of.Level == "" {
+			name += fmt.Sprintf(" (+%.3g)", of.Spread)
+		}
+		c.Bars = append(c.Bars, study.ReportBar{Name: name, Main: true,
+			Value: of.Change.Value * of.Spread, Low: of.Change.Low * of.Spread,
+			High: of.Change.High * of.Spread})
+	}
+	return c
+}
+
+func (t Table) table() study.ReportTable {
+	out := study.ReportTable{Title: "coefficients", Head: []string{"column", "change of " + t.Outcome,
+		"95 %", "of the width by noise"}}
+	row := func(name string, n validation.Number) {
+		if !n.Known() {
+			out.Rows = append(out.Rows, []string{name, "unknown", n.Unknown, ""})
+			return
+		}
+		out.Rows = append(out.Rows, []string{name, fmt.Sprintf("%+.3g", n.Value),
+			fmt.Sprintf("%+.3g to %+.3g", n.Low, n.High),
+			fmt.Sprintf("%.0f %%", 100*n.NoiseSD/math.Max(n.SD, math.SmallestNonzeroFloat64))})
+	}
+	for _, c := range t.Coefficients {
+		row(c.Name(), c.Change)
+	}
+	row("all columns 0", t.Intercept)
+	return out
+}
