@@ -25,7 +25,7 @@ var silentTerms = map[string]string{
 	"roster":        "study create reads it: parties are virtual, as many as parties says",
 	"describe pool": "study create needs one in the same study file: counts ask nothing of it",
 
-	"evaluate largest": pureNoise, "labels largest": pureNoise, "reweigh largest": pureNoise, "survival largest": pureNoise,
+	"evaluate largest": pureNoise, "labels largest": pureNoise, "regress largest": pureNoise, "reweigh largest": pureNoise, "survival largest": pureNoise,
 
 	"reweigh simulate.folder":       "it is written",
 	"classify simulate.real_shares": "a share that is wrong ends the rehearsal, and none is",
@@ -75,6 +75,7 @@ func TestNoTermIsSilent(t *testing.T) {
 	own := map[string]map[string]string{
 		"classify": {"map.project": "3"}, "describe": nil, "evaluate": {"epsilon": "8"}, "labels": {"lambda": "0.01"},
 		"ratio": {"records": "60", "ratio.fourier": "40", "simulate.targets": "2", "simulate.target_size": "50"}, "reweigh": {"split": "sex=male", "query": "age > 60", "simulate.repeats": "1"},
+		"regress":  {"regress.outcome": "days", "regress.columns": "[age, sex]"},
 		"survival": {"survival.time": "days", "survival.until": "40"},
 	}
 	for _, kind := range kinds.Names() {
@@ -147,7 +148,7 @@ func valueFor(kind string, t terms.Term) string {
 // besides are other terms that a term needs on the command line; KEY= leaves one out.
 var besides = map[string][]string{
 	"simulate.party_column": {"parties="}, "simulate.voters": {"unit=party"}, "simulate.real_shares": {"noise=aggregators"}, "seal.quiet_seconds": {"seal.share=.5"},
-	"describe.count": {"where=age > 30"}, "survival.causes": {"survival.event={column: smoker, is: \"yes\"}"}, "survival.time": {"survival.until=50"}, "ratio.features": {"ratio.fourier=0"}, "ratio.skew": {"skew=.6", "features=noisy-embedding", "sets=made", "ratio.fourier=20"},
+	"describe.count": {"where=age > 30"}, "survival.causes": {"survival.event={column: smoker, is: \"yes\"}"}, "survival.time": {"survival.until=50"}, "regress.is": {"regress.outcome="}, "regress.expected": {"regress.outcome="}, "ratio.features": {"ratio.fourier=0"}, "ratio.skew": {"skew=.6", "features=noisy-embedding", "sets=made", "ratio.fourier=20"},
 }
 
 // silentValues are values of terms that do not take their type's usual value. Files are from
@@ -162,5 +163,6 @@ var silentValues = map[string]string{
 	"voters": "cart,softmax", "dataset": "adult", "split": "sex=female", "query": "bmi > 25", "folder": "made", "simulate.target_size": "40",
 	"classify mechanism": "tally", "describe mechanism": "laplace", "evaluate mechanism": "gaussian", "labels mechanism": "em", "ratio mechanism": "gaussian", "reweigh mechanism": "logistic",
 	"max_records": "50", "evaluate per_party": "100",
+	"regress mechanism": "gaussian", "regress outcome": "creatinine", "regress is": "no", "regress columns": "[age]", "regress expected": ".1", "regress radius": "2.5", "regress per_party": "100",
 	"survival mechanism": "gaussian", "survival time": "age", "survival time_unit": "weeks", "survival until": "30", "survival.event": "{column: smoker, is: \"yes\"}", "survival.causes": "[former]", "survival.edges": "[10, 40]", "survival expected": ".1", "survival per_party": "100",
 }
