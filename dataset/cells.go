@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
+
+	"caucus/internal/decimal"
 )
 
 // encoded is a cell's encoding: a value in one column, 0 in the others. The value is NaN for no
@@ -151,9 +153,9 @@ func (f Feature) Value(position float64) float64 {
 
 func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }
 
-// levels maps texts to their index. Another form of the same number ("3.0" for "3") is found too,
-// and of the same letters: an accent may be a sign of its own (Unicode NFD, as macOS writes names)
-// or not (NFC).
+// levels maps texts to their index. Spaces around a text do not count. Another form of exactly the
+// same number is found too ("3.0" for "3"; no exponents: 1E1 may be a code), and of the same
+// letters: an accent may be a sign of its own (Unicode NFD, as macOS writes names) or not (NFC).
 type levels struct{ exact, number map[string]int }
 
 func newLevels(names []string) levels {
@@ -166,12 +168,12 @@ func newLevels(names []string) levels {
 
 func (l levels) add(name string, i int) {
 	l.exact[name] = i
-	if composed := norm.NFC.String(name); composed != name {
+	if composed := norm.NFC.String(strings.TrimSpace(name)); composed != name {
 		if _, taken := l.exact[composed]; !taken {
 			l.exact[composed] = i
 		}
 	}
-	if n, ok := canonicalNumber(name); ok {
+	if n, ok := decimal.Canonical(name); ok {
 		if _, taken := l.number[n]; !taken {
 			l.number[n] = i
 		}
@@ -182,22 +184,17 @@ func (l levels) find(text string) (int, bool) {
 	if i, ok := l.exact[text]; ok {
 		return i, true
 	}
-	if i, ok := l.exact[norm.NFC.String(text)]; ok {
+	if i, ok := l.exact[norm.NFC.String(strings.TrimSpace(text))]; ok {
 		return i, true
 	}
 	if len(l.number) == 0 {
 		return 0, false
 	}
-	if n, ok := canonicalNumber(text); ok {
+	if n, ok := decimal.Canonical(text); ok {
 		i, ok := l.number[n]
 		return i, ok
 	}
 	return 0, false
-}
-
-func canonicalNumber(text string) (string, bool) {
-	v, ok := ParseNumber(text)
-	return strconv.FormatFloat(v+0, 'g', -1, 64), ok // +0 turns -0 into 0
 }
 
 // ParseNumber reads a cell's finite decimal number. It refuses forms that only Go's source code

@@ -58,8 +58,8 @@ func TestEncodeWhere(t *testing.T) {
 		"not (age >= 65)":              "0110",
 		"chol > 100":                   "1100",
 		"ward == 3":                    "0100",
-		"ward == other":                "0011", // " east" is not a level for the encoding either
-		"ward != east":                 "0111",
+		"ward == other":                "0010", // " east" is a level for the encoding too
+		"ward != east":                 "0110",
 		"outcome == yes":               "0110",
 		"outcome != yes":               "1001",
 		"age >= 65 and outcome == no":  "1000",

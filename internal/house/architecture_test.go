@@ -20,6 +20,7 @@ import (
 // above; the two daemons never import each other.
 var rooms = map[string][]string{
 	"internal/clock":            {},
+	"internal/decimal":          {},
 	"internal/csvfile":          {},
 	"internal/folder":           {},
 	"internal/house":            {},
@@ -34,7 +35,7 @@ var rooms = map[string][]string{
 	"internal/testserver":       {},
 	"internal/testpages":        {"internal/testlevel"},
 	"internal/testsite":         {"agent/policy", "agent/site", "agent/source", "dataset", "privacy", "protocol", "study", "study/kinds/planning"},
-	"dataset":                   {"internal/csvfile", "internal/yamlfile", "dataset/dates"},
+	"dataset":                   {"internal/csvfile", "internal/decimal", "internal/yamlfile", "dataset/dates"},
 	"dataset/files":             {"dataset", "dataset/dates"},
 	"dataset/dates":             {},
 	"dataset/database":          {"internal/yamlfile", "dataset", "dataset/dates"},

@@ -903,6 +903,21 @@ var mutants = []mutant{
 		in: "agent", old: "shared(info, 0o022)", new: "shared(info, 0o002)", found: "TestSharedFolder",
 	},
 	{
+		name: "codes of many digits are rounded", room: "dataset", file: "cells.go",
+		old: "decimal.Canonical(text)",
+		new: "func() (string, bool) {\nv, ok := ParseNumber(text)\n" +
+			"return strconv.FormatFloat(v, 'f', -1, 64), ok\n}()",
+		found: "TestLevelsFoldWhatIsExact",
+	},
+	{
+		name: "a null in a list is left out", room: "internal/yamlfile", file: "check.go",
+		old: "if isNull(item) {", new: "if false {", found: "TestDecodeRefuses",
+	},
+	{
+		name: "one bound without the other is 0", room: "internal/yamlfile", file: "check.go",
+		old: "given[k.with] == nil", new: "false", found: "TestDecodeRefuses",
+	},
+	{
 		name: "a full-width sign begins no formula", room: "internal/csvfile", file: "csvfile.go",
 		old: "ContainsRune(signs, sign)", new: "ContainsRune(signs[:4], sign)", found: "TestFormulas",
 	},
