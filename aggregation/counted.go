@@ -3,14 +3,13 @@ package aggregation
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
 // CountedSums returns Sums of some of a site's records, followed by their number times 2²⁰.
 func (fd *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
-	return append(fd.Sums(x), int64(n)*featureScale)
+	return append(fd.Sums(x), int64(n)*SumScale)
 }
 
 // CountedBound bounds how far CountedSums moves when a record is replaced. The old and the new
@@ -31,41 +30,16 @@ func (fd *FeatureDesign) CountedBound() (l1, l2sq int64) {
 // record counted.
 func (fd *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	if fd.mapped {
-		return int64(math.Ceil(math.Sqrt(float64(len(fd.names))/2)*featureScale*(1+1e-12))) +
-				featureScale,
-			featureScale*featureScale/2 + featureScale*featureScale
+		return int64(math.Ceil(math.Sqrt(float64(len(fd.names))/2)*SumScale*(1+1e-12))) +
+				SumScale,
+			SumScale*SumScale/2 + SumScale*SumScale
 	}
-	n := int64(len(fd.groups) + 1)
-	return n * featureScale, n * featureScale * featureScale
+	n := int64(len(fd.Groups) + 1)
+	return n * SumScale, n * SumScale * SumScale
 }
 
 // Counted returns the record count from the last number of a sum without noise; ok is false unless
 // the count is in 0..records.
 func (fd *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
-	return last / featureScale, last >= 0 && last%featureScale == 0 && last/featureScale <= records
-}
-
-// Recorded returns the number of records in released CountedSums.
-func (fd *FeatureDesign) Recorded(sums []float64) float64 { return sums[fd.Cells()] / featureScale }
-
-// WithCount adds the noise of the record count to the distribution of the noise on means. off is
-// the count's relative standard deviation. Dividing by a noisy count scales all means alike, so the
-// noise gets one more direction, across all groups: half the difference of the means scaled by
-// 1±off, projected as in Means.
-func (fd *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
-	cells := fd.Cells()
-	up, down := make([]float64, cells), make([]float64, cells)
-	floats.ScaleTo(up, 1+off, means)
-	floats.ScaleTo(down, 1-off, means)
-	for _, g := range fd.groups {
-		g.project(up[g.cell : g.cell+g.width])
-		g.project(down[g.cell : g.cell+g.width])
-	}
-	_, have := noise.Factor.Dims()
-	f := mat.NewDense(cells, have+1, nil)
-	f.Slice(0, cells, 0, have).(*mat.Dense).Copy(noise.Factor)
-	for j := range cells {
-		f.Set(j, have, (up[j]-down[j])/2*fd.scale())
-	}
-	return Noise{Factor: f, Laplace: noise.Laplace}
+	return last / SumScale, last >= 0 && last%SumScale == 0 && last/SumScale <= records
 }

@@ -1,20 +1,18 @@
 package aggregation
 
 import (
-	"fmt"
 	"math"
-
-	"caucus/aggregation/solving"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// Records are summed as integers, so a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes trunc(2²⁰·row).
-// Truncating raises no norm: the features' norm² and the intercept's square are each at most 2³⁹.
-const (
-	crossScale = 1 << 20
-	crossHalf  = 1 << 39
-)
+// SumScale is 1 in sums of records. Records are summed as integers, so a mapped row (z,1)/√2 with
+// ‖z‖ ≤ 1 becomes trunc(2²⁰·row).
+const SumScale = 1 << 20
+
+// crossHalf is 2³⁹. Truncating raises no norm: the features' norm² and the intercept's square are
+// each at most crossHalf.
+const crossHalf = SumScale * SumScale / 2
 
 // CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. With equal
 // labels the intercepts cancel and the features differ by at most 2·2^19.5, squared 2⁴¹. With
@@ -56,7 +54,7 @@ func latticeRow(z []int64, row []float64) {
 		if !(math.Abs(v) <= 1) {
 			v = 0
 		}
-		z[j] = int64(v * crossScale)
+		z[j] = int64(v * SumScale)
 		if j < last {
 			norm += z[j] * z[j]
 		}
@@ -69,86 +67,10 @@ func latticeRow(z []int64, row []float64) {
 	}
 }
 
-// CrossMeans turns released sums over n records (row-major classes × d) into means over records of
-// onehot(y) ⊗ x, d×classes.
-func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
-	if len(sums) != classes*d {
-		return nil, fmt.Errorf("read cross sums: have %d numbers, want %d classes of %d features", len(sums), classes, d)
-	}
-	m := mat.NewDense(d, classes, nil)
-	for k := range classes {
-		for j := range d {
-			m.Set(j, k, sums[k*d+j]/(crossScale*n))
-		}
-	}
-	return m, nil
-}
-
-// CrossLabelled estimates the number of labelled records from the intercepts of sums. Each sum has
-// noise of standard deviation sd. off is the standard deviation of the estimate.
-func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) {
-	each := math.Floor(crossScale / math.Sqrt2)
-	for k := range classes {
-		n += sums[k*d+d-1] / each
-	}
-	return n, math.Sqrt(float64(classes)) * sd / each
-}
-
-// CrossMoments makes FitVotes' moments from the class sums' means (d×classes). The columns are
-// centred to sum to mean, the pool's mean row, because the rest of the risk is over the pool.
-func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
-	d, k := means.Dims()
-	mu := mat.DenseCopyOf(means)
-	for j := range d {
-		solving.Centre(mu.RawRowView(j), mean[j])
-	}
-	if k > 2 {
-		return mu
-	}
-	return mat.DenseCopyOf(mu.Slice(0, d, 1, 2))
-}
-
-// CrossNoise returns the law of the errors of CrossMoments. The fit needs all three parts:
-//
-//   - privacy noise of standard deviation sd on each entry of the class sums' means (with two
-//     classes, centring leaves half its variance);
-//   - sampling: the moments come from records, the risk's other part from the weighted pool x,
-//     which counts as effective rows;
-//   - drift: a class mean is off by about 1/K of residual (d numbers), the records' feature mean
-//     minus the pool's.
-func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64,
-	residual []float64) Noise {
-	_, d := x.Dims()
-	k := float64(classes)
-	sd = crossColumn(classes, sd)
-	c := solving.SecondMoment(x, weight)
-	c.ScaleSym((1-1/k)/k*(1/effective+1/records), c)
-	c.SymRankOne(c, 1/(k*k), mat.NewVecDense(d, residual))
-	for j := range d {
-		c.SetSym(j, j, c.At(j, j)+sd*sd)
-	}
-	return Noise{Factor: squareRoot(c), Centred: classes > 2}
-}
-
-// crossColumn returns the standard deviation of the noise in a column of CrossMoments, if class
-// sums have noise of standard deviation sd. With two classes, a column is half their difference.
-func crossColumn(classes int, sd float64) float64 {
-	if classes == 2 {
-		return sd * math.Sqrt(0.5)
-	}
-	return sd
-}
-
 // CrossInRange reports whether a sum over this number of records (at most 2⁴⁰) is possible.
 func CrossInRange(sum, records int64) bool {
 	return -CrossMost(records) <= sum && sum <= CrossMost(records)
 }
 
 // CrossMost returns the largest magnitude of a sum over this number of records.
-func CrossMost(records int64) int64 { return records * crossScale }
-
-// CrossDeviation returns the standard deviation of the noise on each entry of CrossMeans over n
-// records, if each sum holds this number of independent noises of this variance.
-func CrossDeviation(variance float64, draws int, n float64) float64 {
-	return math.Sqrt(float64(draws)*variance) / (crossScale * n)
-}
+func CrossMost(records int64) int64 { return records * SumScale }

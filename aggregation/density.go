@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation/solving"
 	"caucus/learners"
 )
 
@@ -35,7 +34,7 @@ const solverBudget = 1e-3
 // Sensitivity bounds how far Fit's n·β moves in L2 when one record is replaced: S/λ, plus
 // solverBudget·scale/λ for the error of each of the two solutions (see Fit).
 func (dr DensityRatio) Sensitivity() float64 {
-	s := math.Sqrt(float64(dr.Design.L2sq)/(featureScale*featureScale) + 1)
+	s := math.Sqrt(float64(dr.Design.L2sq)/(SumScale*SumScale) + 1)
 	return (s + 2*solverBudget*dr.scale()) / dr.Lambda * (1 + 1e-9)
 }
 
@@ -86,12 +85,4 @@ func (dr DensityRatio) Fit(x *mat.Dense) []float64 {
 		out[j] = float64(n) * w.At(j, 0) / c
 	}
 	return out
-}
-
-// Weigh returns the weights of a given tilt beta (d numbers) on rows x (N×d).
-func Weigh(x *mat.Dense, beta []float64) WeightFit {
-	f := WeightFit{Beta: beta}
-	f.Weight, f.EffectiveRows, f.Largest = weightsOf(solving.RowsOf(x), nil,
-		mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
-	return f
 }

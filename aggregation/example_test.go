@@ -30,10 +30,3 @@ func Example() {
 	// row 2 0 2 1
 	// row 3 0 0 3
 }
-
-// Noisy counts may be negative; the nearest shares are not.
-func ExampleProjectSimplex() {
-	fmt.Printf("%.2f\n", aggregation.ProjectSimplex([]float64{70, 34, -8}, 100))
-	// Output:
-	// [68.00 32.00 0.00]
-}

@@ -3,7 +3,6 @@ package aggregation
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -26,28 +25,25 @@ import (
 type FeatureDesign struct {
 	// L1 and L2sq bound the movement of Sums when one record is replaced.
 	L1, L2sq int64
-	groups   []featureGroup
-	names    []string
-	mapped   bool
+	// Groups lists the groups in the order of their cells. A mapped design has none.
+	Groups []FeatureGroup
+	names  []string
+	mapped bool
 }
 
-// featureGroup is a run of cells. Cell k of a block is the encoded column start+k. Cell k of a
-// product is the product of one column of each block. Cell k of bins is 1 if the number is in bin
-// k.
-type featureGroup struct {
-	first, second dataset.Block // second.Width is 0 except in a product
-	bins          int
-	cell, width   int
-	// total reports that the entries of every record sum to exactly 1.
-	total bool
+// FeatureGroup is a run of Width cells from cell Cell. Cell k of a block is the encoded column
+// First.Start+k. Cell k of a product is the product of one column of each block. Cell k of bins is
+// 1 if the number is in bin k of Bins.
+type FeatureGroup struct {
+	First, Second dataset.Block // Second.Width is 0 except in a product
+	Bins          int
+	Cell, Width   int
+	// Total reports that the entries of every record sum to exactly 1.
+	Total bool
 }
 
-const (
-	featureScale = crossScale
-	// maxFeatureCells keeps the computation of a tilt, whose work grows with cells², within a
-	// minute.
-	maxFeatureCells = 4096
-)
+// maxFeatureCells keeps the computation of a tilt, whose work grows with cells², within a minute.
+const maxFeatureCells = 4096
 
 // FeatureTerms extend a design beyond the schema's blocks.
 type FeatureTerms struct {
@@ -67,7 +63,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 		if _, seen := of[b.Column]; !seen { // the column that marks missing values is not paired
 			of[b.Column] = b
 		}
-		d.add(featureGroup{first: b, width: b.Width, total: b.OneHot},
+		d.add(FeatureGroup{First: b, Width: b.Width, Total: b.OneHot},
 			columns[b.Start:b.Start+b.Width])
 	}
 	if t.Bins != 0 && (t.Bins < 2 || t.Bins > 256) {
@@ -82,7 +78,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 			for k := range names {
 				names[k] = fmt.Sprintf("%s in bin %d of %d", b.Column, k+1, t.Bins)
 			}
-			d.add(featureGroup{first: b, bins: t.Bins, width: t.Bins, total: true}, names)
+			d.add(FeatureGroup{First: b, Bins: t.Bins, Width: t.Bins, Total: true}, names)
 		}
 	}
 	for _, pair := range t.Pairs {
@@ -97,7 +93,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 				names = append(names, columns[a.Start+i]+" and "+columns[b.Start+j])
 			}
 		}
-		d.add(featureGroup{first: a, second: b, width: a.Width * b.Width, total: a.OneHot &&
+		d.add(FeatureGroup{First: a, Second: b, Width: a.Width * b.Width, Total: a.OneHot &&
 			b.OneHot}, names)
 		if len(d.names) > maxFeatureCells {
 			break
@@ -109,16 +105,16 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 	return d, nil
 }
 
-func (fd *FeatureDesign) add(g featureGroup, names []string) {
-	g.cell = len(fd.names)
+func (fd *FeatureDesign) add(g FeatureGroup, names []string) {
+	g.Cell = len(fd.names)
 	fd.names = append(fd.names, names...)
-	fd.groups = append(fd.groups, g)
+	fd.Groups = append(fd.Groups, g)
 	k := int64(1)
-	if g.width > 1 {
+	if g.Width > 1 {
 		k = 2
 	}
-	fd.L1 += k * featureScale
-	fd.L2sq += k * featureScale * featureScale
+	fd.L1 += k * SumScale
+	fd.L2sq += k * SumScale * SumScale
 }
 
 // MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the
@@ -141,17 +137,7 @@ func (fd *FeatureDesign) squaredNorm() float64 {
 	if fd.mapped {
 		return 0.5
 	}
-	return float64(len(fd.groups))
-}
-
-// BinsOf returns the means of a number's bins, nil if the design has none.
-func (fd *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
-	for _, g := range fd.groups {
-		if g.bins > 0 && g.first == b {
-			return means[g.cell : g.cell+g.width]
-		}
-	}
-	return nil
+	return float64(len(fd.Groups))
 }
 
 // Names describes each cell of Sums, in its order. The slice is the design's own: do not change it.
@@ -163,14 +149,14 @@ func (fd *FeatureDesign) row(out, encoded []float64) {
 		copy(out, encoded)
 		return
 	}
-	for _, g := range fd.groups {
-		to, a := out[g.cell:g.cell+g.width], encoded[g.first.Start:g.first.Start+g.first.Width]
+	for _, g := range fd.Groups {
+		to, a := out[g.Cell:g.Cell+g.Width], encoded[g.First.Start:g.First.Start+g.First.Width]
 		switch {
-		case g.bins > 0:
+		case g.Bins > 0:
 			clear(to)
-			to[binOf(a[0], g.bins)] = 1
-		case g.second.Width > 0:
-			b := encoded[g.second.Start : g.second.Start+g.second.Width]
+			to[binOf(a[0], g.Bins)] = 1
+		case g.Second.Width > 0:
+			b := encoded[g.Second.Start : g.Second.Start+g.Second.Width]
 			for i, v := range a {
 				for j, w := range b {
 					to[i*len(b)+j] = v * w
@@ -200,11 +186,9 @@ func (fd *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 	for i := range n {
 		fd.row(out.RawRowView(i), x.RawRowView(i))
 	}
-	out.Scale(fd.scale(), out)
+	out.Scale(1/fd.Norm(), out)
 	return out
 }
-
-func (fd *FeatureDesign) scale() float64 { return 1 / fd.Norm() }
 
 // Norm bounds the Euclidean norm of any row before Rows divides by it: √groups, because each
 // group's entries have norm at most 1; 1 for mapped rows.
@@ -212,7 +196,7 @@ func (fd *FeatureDesign) Norm() float64 {
 	if fd.mapped {
 		return 1
 	}
-	return math.Sqrt(float64(len(fd.groups)))
+	return math.Sqrt(float64(len(fd.Groups)))
 }
 
 // Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries × 2²⁰, truncated. See L1
@@ -227,7 +211,7 @@ func (fd *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	for i := range n {
 		fd.safe(row, x.RawRowView(i))
 		for j, v := range row {
-			out[j] += int64(v * featureScale)
+			out[j] += int64(v * SumScale)
 		}
 	}
 	return out
@@ -235,15 +219,15 @@ func (fd *FeatureDesign) Sums(x *mat.Dense) []int64 {
 
 // safe does what row does, for a private record. It keeps the bound for any input. Entries outside
 // [0,1] are clamped, NaN becomes 0, and a group that sums to more than 1 (no encoding makes one)
-// becomes zeros. On the lattice a group then sums to at most featureScale, because truncation only
+// becomes zeros. On the lattice a group then sums to at most SumScale, because truncation only
 // lowers the sum and its rounding error is far below one lattice step.
 func (fd *FeatureDesign) safe(out, encoded []float64) {
 	fd.row(out, encoded)
 	if norm := floats.Norm(out, 2); fd.mapped && !(norm*norm <= 0.5) {
 		clear(out)
 	}
-	for _, g := range fd.groups {
-		entries := out[g.cell : g.cell+g.width]
+	for _, g := range fd.Groups {
+		entries := out[g.Cell : g.Cell+g.Width]
 		sum := 0.0
 		for k, v := range entries {
 			if !(v > 0) {
@@ -264,80 +248,4 @@ func (fd *FeatureDesign) InRange(sum, records int64) bool {
 }
 
 // FeatureMost returns the largest magnitude of a sum over this number of records.
-func FeatureMost(records int64) int64 { return records * featureScale }
-
-// Means returns the mean entries of n records from their released sums, moved to the nearest
-// possible means: each in [0,1], and groups with a fixed total summing to 1.
-func (fd *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
-	if len(sums) != fd.Cells() {
-		return nil, fmt.Errorf("read feature sums: have %d numbers, want %d", len(sums), fd.Cells())
-	}
-	out := make([]float64, len(sums))
-	for j, v := range sums {
-		out[j] = v / (featureScale * n)
-	}
-	for _, g := range fd.groups {
-		g.project(out[g.cell : g.cell+g.width])
-	}
-	return out, nil
-}
-
-func (f featureGroup) project(means []float64) {
-	if f.total {
-		copy(means, ProjectSimplex(means, 1))
-		return
-	}
-	for k, v := range means {
-		means[k] = math.Max(0, math.Min(v, 1))
-	}
-}
-
-// Deviation returns the standard deviation of the noise on an entry's mean, before Means projects
-// it. Each sum over n records holds this number of independent noises of this variance.
-func (fd *FeatureDesign) Deviation(variance float64, draws int, n float64) float64 {
-	return math.Sqrt(float64(draws)*variance) / (featureScale * n)
-}
-
-// noiseDraws estimates the deviations of the noise on Means to about a tenth.
-const noiseDraws = 64
-
-// Noise returns the law of the noise on means (from Means), in the units of Rows, for noise of
-// deviation sd (see Deviation). Projection changes the noise, so fresh public draws around the
-// means are projected too, group by group.
-func (fd *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *rand.Rand) Noise {
-	f := mat.NewDense(fd.Cells(), fd.Cells(), nil)
-	if fd.mapped {
-		return Noise{Factor: Isotropic(fd.Cells(), sd*fd.scale()).Factor, Laplace: laplace}
-	}
-	for _, g := range fd.groups {
-		at := means[g.cell : g.cell+g.width]
-		errors := mat.NewDense(g.width, noiseDraws, nil)
-		raw := Isotropic(g.width, sd)
-		raw.Laplace = laplace
-		fresh := raw.Draw(noiseDraws, rng)
-		for k := range noiseDraws {
-			v := mat.Col(nil, k, fresh)
-			floats.Add(v, at)
-			g.project(v)
-			floats.Sub(v, at)
-			errors.SetCol(k, v)
-		}
-		c := mat.NewSymDense(g.width, nil)
-		c.SymOuterK(fd.scale()*fd.scale()/noiseDraws, errors)
-		f.Slice(g.cell, g.cell+g.width, g.cell, g.cell+g.width).(*mat.Dense).Copy(squareRoot(c))
-	}
-	return Noise{Factor: f, Laplace: laplace}
-}
-
-// WithSampling adds sampling to a law of the noise on means: n records are matched by N pool rows x
-// (from Rows), so it adds the pool's covariance over n and over N. The search for λ needs this,
-// because weights also fit the chance deviations of the pool.
-func (fd *FeatureDesign) WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
-	rows, cells := x.Dims()
-	c := newWeightLaw(x, nil).cov
-	c.ScaleSym(1/n+1/float64(rows), c)
-	f := mat.NewDense(cells, 2*cells, nil)
-	f.Slice(0, cells, 0, cells).(*mat.Dense).Copy(noise.Factor)
-	f.Slice(0, cells, cells, 2*cells).(*mat.Dense).Copy(squareRoot(c))
-	return Noise{Factor: f, Laplace: noise.Laplace}
-}
+func FeatureMost(records int64) int64 { return records * SumScale }

@@ -1,7 +1,6 @@
 package aggregation
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -27,9 +26,9 @@ import (
 // of a mean mostly reflects the number of records, so dropping it loses little, needs no public
 // length, and no party counts more than another.
 type MeansDesign struct {
-	to, back *mat.Dense // T and its inverse, d×d
-	mean     []float64  // mean of the pool's rows
-	classes  int
+	To, Back *mat.Dense // T and its inverse, d×d
+	Mean     []float64  // mean of the pool's rows
+	Classes  int
 }
 
 const (
@@ -39,11 +38,6 @@ const (
 	// meansRidge limits how much T stretches directions of small variance. Rows have norm at most
 	// 1.
 	meansRidge = 1e-3
-	// meansLength is a fixed value for the length of a party's mean: the correlation of class and
-	// features, at most 1/2 for two classes, plus the scatter of few records. It scales noise and
-	// signal alike, so the release's ridge compensates: on adult, phishing and wisdm_har a quarter
-	// to twice this length were as good.
-	meansLength = 0.3
 )
 
 // MeansL2sq bounds the squared L2 movement of the sum when one party is replaced.
@@ -75,23 +69,23 @@ func MeansInRange(v []int64) bool {
 func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 	n, d := x.Dims()
 	g := solving.MetricOf(x, weight)
-	m := &MeansDesign{to: g.Power(-0.5, 1, meansRidge), back: g.Power(0.5, 1, meansRidge),
-		mean: make([]float64, d), classes: classes}
+	m := &MeansDesign{To: g.Power(-0.5, 1, meansRidge), Back: g.Power(0.5, 1, meansRidge),
+		Mean: make([]float64, d), Classes: classes}
 	total := 0.0
 	for i := range n {
 		total += solving.WeightAt(weight, i)
-		floats.AddScaled(m.mean, solving.WeightAt(weight, i), x.RawRowView(i))
+		floats.AddScaled(m.Mean, solving.WeightAt(weight, i), x.RawRowView(i))
 	}
-	floats.Scale(1/total, m.mean)
+	floats.Scale(1/total, m.Mean)
 	return m
 }
 
 // Cells returns the length of a party's vector.
-func (m *MeansDesign) Cells() int { return len(m.mean) * learners.Columns(m.classes) }
+func (m *MeansDesign) Cells() int { return len(m.Mean) * learners.Columns(m.Classes) }
 
 // NewSum returns a party's empty sum, d×columns.
 func (m *MeansDesign) NewSum() *mat.Dense {
-	return mat.NewDense(len(m.mean), learners.Columns(m.classes), nil)
+	return mat.NewDense(len(m.Mean), learners.Columns(m.Classes), nil)
 }
 
 // Add adds records to a party's sum. x is n×d, mapped. y has classes 0..classes−1; records with −1,
@@ -108,7 +102,7 @@ func (m *MeansDesign) Add(sum, x *mat.Dense, y []int) {
 			}
 			row := sum.RawRowView(j)
 			for k := range row {
-				row[k] -= v / float64(m.classes)
+				row[k] -= v / float64(m.Classes)
 			}
 			if c > 1 {
 				row[class] += v
@@ -122,7 +116,7 @@ func (m *MeansDesign) Add(sum, x *mat.Dense, y []int) {
 // Direction returns a party's vector; zero if its records do not separate the classes.
 func (m *MeansDesign) Direction(sum *mat.Dense) []int64 {
 	var white mat.Dense
-	white.Mul(m.to, sum)
+	white.Mul(m.To, sum)
 	out := make([]int64, m.Cells())
 	norm := mat.Norm(&white, 2)
 	if !(norm > 0) || math.IsInf(norm, 1) {
@@ -136,58 +130,4 @@ func (m *MeansDesign) Direction(sum *mat.Dense) []int64 {
 		clear(out)
 	}
 	return out
-}
-
-// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the noisy sum of the parties'
-// directions: the mean direction times meansLength, plus the pool's mean row over K.
-func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
-	d, c := len(m.mean), learners.Columns(m.classes)
-	if len(sum) != d*c {
-		return nil, fmt.Errorf("read a sum of means: have %d numbers, want %d features of %d columns", len(sum), d, c)
-	}
-	z := mat.NewDense(d, c, nil)
-	for j := range d {
-		row := z.RawRowView(j)
-		for k := range row {
-			row[k] = sum[j*c+k] * meansLength / (meansRadius * parties)
-		}
-		if c > 1 { // a row sums to 0, except for truncation and noise
-			solving.Centre(row, 0)
-		}
-	}
-	mu := mat.NewDense(d, c, nil)
-	mu.Mul(m.back, z)
-	for j, v := range m.mean {
-		for k := range c {
-			mu.Set(j, k, mu.At(j, k)+v/float64(m.classes))
-		}
-	}
-	return mu, nil
-}
-
-// ExactMu returns what Mu returns for a release without noise, if every party's mean gives the
-// moments mu.
-func (m *MeansDesign) ExactMu(mu *mat.Dense) *mat.Dense {
-	// about adds or removes the pool's mean row divided by K
-	about := func(from *mat.Dense, sign float64) *mat.Dense {
-		out := mat.DenseCopyOf(from)
-		out.Apply(func(j, _ int, v float64) float64 {
-			return v + sign*m.mean[j]/float64(m.classes)
-		}, out)
-		return out
-	}
-	var z, told mat.Dense
-	z.Mul(m.to, about(mu, -1))
-	if norm := mat.Norm(&z, 2); norm > 0 {
-		z.Scale(meansLength/norm, &z)
-	}
-	told.Mul(m.back, &z)
-	return about(&told, 1)
-}
-
-// Noise returns the distribution of Mu's noise if every cell of the sum has noise of this variance.
-func (m *MeansDesign) Noise(variance, parties float64) Noise {
-	f := mat.DenseCopyOf(m.back)
-	f.Scale(math.Sqrt(variance)*meansLength/(meansRadius*parties), f)
-	return Noise{Factor: f, Centred: m.classes > 2}
 }

@@ -17,8 +17,9 @@ import (
 type MomentDesign struct {
 	a       []int64 // A, row-major rows × p
 	rows, p int
-	classes int
-	back    *mat.Dense
+	Classes int
+	// Back turns sums into moments, d×p.
+	Back *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
 	// Digest covers p and A's numbers. Sums by different matrices must not be added, and two kinds
@@ -47,7 +48,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	// dependence.
 	white := g.Whitener(1, 0, 1e-9)
 	_, p := white.Dims()
-	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
+	m := &MomentDesign{rows: n, p: p, Classes: classes, a: make([]int64, n*p)}
 	rows := mat.NewDense(n, p, nil)
 	rows.Mul(x, white)
 	rounded := mat.NewDense(n, p, nil)
@@ -63,11 +64,11 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	}
 	// white's columns q_j/√λ_j are orthogonal, so its inverse on the kept directions is q_j·√λ_j =
 	// white·λ_j.
-	m.back = mat.NewDense(d, p, nil)
+	m.Back = mat.NewDense(d, p, nil)
 	for j := range p {
 		l := g.Values[len(g.Values)-p+j]
 		for i := range d {
-			m.back.Set(i, j, white.At(i, j)*l/(momentScale*float64(n)))
+			m.Back.Set(i, j, white.At(i, j)*l/(momentScale*float64(n)))
 		}
 	}
 	var e mat.EigenSym
@@ -100,7 +101,7 @@ func (m *MomentDesign) digest() (d [sha256.Size]byte) {
 }
 
 // Cells returns the length of the released vector.
-func (m *MomentDesign) Cells() int { return m.p * learners.Columns(m.classes) }
+func (m *MomentDesign) Cells() int { return m.p * learners.Columns(m.Classes) }
 
 // Row returns row i of A, p numbers; do not change it.
 func (m *MomentDesign) Row(i int) []int64 { return m.a[i*m.p : (i+1)*m.p] }
@@ -110,7 +111,7 @@ func (m *MomentDesign) Rows() int { return m.rows }
 
 // Sums is Aᵀ·counts, row-major p × learners.Columns(classes).
 func (m *MomentDesign) Sums(t *Tally) []int64 {
-	c := learners.Columns(m.classes)
+	c := learners.Columns(m.Classes)
 	v := t.Vector()
 	out := make([]int64, m.p*c)
 	for i := range m.rows {
@@ -124,37 +125,4 @@ func (m *MomentDesign) Sums(t *Tally) []int64 {
 		}
 	}
 	return out
-}
-
-// Mu turns released sums over this number of ballots into moments. With more than two classes the
-// columns are centred to sum to the public moment of all rows.
-func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
-	c := learners.Columns(m.classes)
-	d, _ := m.back.Dims()
-	z := mat.NewDense(m.p, c, nil)
-	raw := z.RawMatrix().Data
-	for i, s := range sums {
-		raw[i] = s / ballots
-	}
-	if c > 1 {
-		for j := range m.p {
-			total := 0.0
-			for i := range m.rows {
-				total += float64(m.a[i*m.p+j])
-			}
-			solving.Centre(z.RawRowView(j), total)
-		}
-	}
-	mu := mat.NewDense(d, c, nil)
-	mu.Mul(m.back, z)
-	return mu
-}
-
-// Noise returns the distribution of Mu's noise if each sum's noise has deviation sd, Laplace or
-// nearly normal.
-func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
-	d, _ := m.back.Dims()
-	factor := mat.NewDense(d, m.p, nil)
-	factor.Scale(sd, m.back)
-	return Noise{Factor: factor, Laplace: laplace, Centred: m.classes > 2}
 }

@@ -26,6 +26,9 @@ func Reach(x *mat.Dense, weight []float64) float64 {
 	return math.Min(mean/total, math.Sqrt(values[len(values)-1])) * (1 + 1e-9)
 }
 
+// maxIterations bounds the steps of L-BFGS in SolveSurely.
+const maxIterations = 500
+
 // SolveSurely minimises the vote risk at moments mu and ridge λ > 0 to a gradient norm of at most
 // tolerance, so the answer is within tolerance/λ of the exact minimiser. L-BFGS nearly always
 // suffices. If it stops short, gradient descent with step 1/L follows: each step shrinks the

@@ -8,17 +8,17 @@ import (
 	"strconv"
 	"sync"
 
-	"caucus/study/classifier/fitted"
-
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/classifier/fitted"
 )
 
 // coefficientsExperiment measures how often the intervals of a cross release's coefficients hold
@@ -232,9 +232,9 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 	for j, v := range aggregation.CrossSums(plan.Mapped(d.Private.All()), d.Private.Y, 2) {
 		sums[j] = float64(v) + math.Sqrt(variance*float64(c.sites))*rng.NormFloat64()
 	}
-	fit, err := aggregation.FitCross(pool, sums,
-		aggregation.CrossTerms{FitTerms: aggregation.FitTerms{Classes: 2},
-			Deviation: aggregation.CrossDeviation(variance, c.sites,
+	fit, err := fitting.FitCross(pool, sums,
+		fitting.CrossTerms{FitTerms: fitting.FitTerms{Classes: 2},
+			Deviation: fitting.MeanDeviation(variance, c.sites,
 				n), Records: n, Tilt: true, Keep: .1}, rng)
 	if err != nil {
 		return err
@@ -311,7 +311,7 @@ func shownCoefficients(r *results) (out []coefficientRow, all int) {
 			continue
 		}
 		all++
-		c := aggregation.Contrast{Value: number("value"), SD: number("sd"), Again: number("again"),
+		c := fitting.Contrast{Value: number("value"), SD: number("sd"), Again: number("again"),
 			Seen: row["seen"] == "true"}
 		if fitted.ReasonWithoutInterval(c, number("kept"), int(number("rows"))) == "" {
 			out = append(out, coefficientRow{c, number("map"), number("columns")})
@@ -324,7 +324,7 @@ func shownCoefficients(r *results) (out []coefficientRow, all int) {
 const mostSlopeOff = 0.15
 
 type coefficientRow struct {
-	aggregation.Contrast
+	fitting.Contrast
 	onMap, onColumns float64
 }
 

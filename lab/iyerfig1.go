@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/privacy"
 )
 
@@ -140,7 +140,7 @@ func movedShares(r privacy.Published, counts []int64) (float64, error) {
 		return 0, err
 	}
 	l1 := 0.
-	for j, v := range aggregation.ProjectSimplex(e[0].Counts, float64(total)) {
+	for j, v := range fitting.ProjectSimplex(e[0].Counts, float64(total)) {
 		l1 += math.Abs(v-float64(counts[j])) / float64(total)
 	}
 	return l1, nil

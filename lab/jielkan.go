@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/analyst/simulate"
 	"caucus/auxdata/support"
 	"caucus/dataset"
@@ -318,21 +319,21 @@ func (d *jiElkanData) withoutNoise(at jiElkanDraw, truth float64,
 	for j, v := range design.Sums(private) {
 		sums[j] = float64(v)
 	}
-	means, err := design.Means(sums, float64(n))
+	means, err := fitting.FeatureMeans(design, sums, float64(n))
 	if err != nil {
 		return err
 	}
 	floats.Scale(1/design.Norm(), means)
 	x, y := design.Rows(pool), toFloats(d.y(at.pool))
 	for _, lambda := range jiElkanLambdas {
-		fit := aggregation.FitWeights(x, nil, means, aggregation.Isotropic(design.Cells(), 0),
+		fit := fitting.FitWeights(x, nil, means, fitting.Isotropic(design.Cells(), 0),
 			lambda, 0, nil)
 		note("entropy", math.Inf(1), "lambda", lambda, "error", stat.Mean(y, fit.Weight)-truth)
 		beta := aggregation.DensityRatio{Design: design, Lambda: lambda,
 			Pool: pool}.Fit(private)[:design.Cells()]
 		floats.Scale(design.Norm()/float64(n), beta)
 		note("density ratio", math.Inf(1), "lambda", lambda, "error",
-			stat.Mean(y, aggregation.Weigh(x, beta).Weight)-truth)
+			stat.Mean(y, fitting.Weigh(x, beta).Weight)-truth)
 	}
 	return nil
 }

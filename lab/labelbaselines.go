@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/aggregation/ratio"
 	"caucus/learners"
 )
@@ -117,7 +117,7 @@ func (c *labelCounter) adjusted(x *mat.Dense) []float64 {
 			return c.count(x)
 		}
 	}
-	return aggregation.ProjectSimplex(raw, 1)
+	return fitting.ProjectSimplex(raw, 1)
 }
 
 // emq is the expectation maximisation of Saerens, Latinne & Decaestecker 2002.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
@@ -216,7 +217,7 @@ func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.Channel,
 		return learners.Measures{}, err
 	}
 	key := method.Loss + method.Correction
-	fit, err := aggregation.FitLabels(m.X, noisy, aggregation.LabelOptions{
+	fit, err := fitting.FitLabels(m.X, noisy, aggregation.LabelOptions{
 		Channel: c, Loss: loss, Risk: method.Risk, Correction: method.Correction, Lambda: lambda[key],
 	}, rng)
 	if err != nil {

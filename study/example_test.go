@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -99,7 +99,7 @@ func (c counts) Terms(int64) (study.ReleaseTerms, error) {
 func (c counts) Sensitive(v []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
 	return privacy.NewSensitive(v, t.Bound)
 }
-func (c counts) Noise(float64, int) (aggregation.Noise, error) { return aggregation.Noise{}, nil }
+func (c counts) Noise(float64, int) (fitting.Noise, error) { return fitting.Noise{}, nil }
 
 // A new kind runs through the real machine: each party charges its ledger and releases its counts;
 // the coordinator adds them, seals the study and makes the release.

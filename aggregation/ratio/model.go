@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
 	"caucus/aggregation/embedding"
+	"caucus/aggregation/fitting"
 )
 
 // Set is one set of records with known or noisy label shares. The target has no shares. Give Rows
@@ -127,7 +127,7 @@ func (m *Model) TrainingShares() []float64 {
 	for k := range out {
 		out[k] /= n
 	}
-	return aggregation.ProjectSimplex(out, 1)
+	return fitting.ProjectSimplex(out, 1)
 }
 
 // Fit prepares the estimation of class ratios from sets whose label shares are known. It returns a

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 )
 
 // Compares with the best solution over every support, and checks the certificate.
@@ -65,7 +65,7 @@ func TestQuadraticIsProjection(t *testing.T) {
 			b[k] = rng.NormFloat64()
 		}
 		got, _ := quadraticOnSimplex(h, b)
-		for k, w := range aggregation.ProjectSimplex(b, 1) {
+		for k, w := range fitting.ProjectSimplex(b, 1) {
 			if math.Abs(got[k]-w) > 1e-10 {
 				t.Fatalf("got %v", got)
 			}

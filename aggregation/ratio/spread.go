@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
 	"caucus/aggregation/embedding"
+	"caucus/aggregation/fitting"
 )
 
 // spreadRows is the number of rows that estimate a variance: its relative error is √(2/500) = 6 %.
@@ -47,7 +47,7 @@ func (r ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymD
 
 // labelCovariance returns K(diag(p) − ppᵀ)Kᵀ, K the slope. Noisy p are projected first.
 func (r ratioSystem) labelCovariance(p []float64) *mat.Dense {
-	p = aggregation.ProjectSimplex(p, 1)
+	p = fitting.ProjectSimplex(p, 1)
 	c := len(p)
 	labels := mat.NewDense(c, c, nil)
 	for k := range c {

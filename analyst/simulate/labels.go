@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/learners"
 	"caucus/study"
 	"caucus/study/classifier"
@@ -46,9 +46,9 @@ type LabelsSummary struct {
 	// Probabilities describes the repeats whose outputs are probabilities, nil if there are none.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
 	// TrueShares are the class shares of the first repeat, and Shares their estimates.
-	TrueShares  []float64               `json:"true_shares"`
-	Shares      aggregation.LabelShares `json:"shares"`
-	UploadBytes float64                 `json:"upload_bytes_per_party"`
+	TrueShares  []float64           `json:"true_shares"`
+	Shares      fitting.LabelShares `json:"shares"`
+	UploadBytes float64             `json:"upload_bytes_per_party"`
 }
 
 // Probabilities summarises the repeats whose outputs are probabilities.
@@ -197,8 +197,8 @@ func (l *labelsRepeat) measure(d *Deal) error {
 	}
 	l.Unperturbed = learners.Measure(fit.Model, x, d.Test.Y, clear)
 	l.Clear = learners.CalibratedOf(fit.Model, x, d.Test.Y)
-	l.truth = aggregation.DebiasedShares(d.Private.Y, clear).Share
-	for _, share := range aggregation.DebiasedShares(d.Test.Y, clear).Share {
+	l.truth = fitting.DebiasedShares(d.Private.Y, clear).Share
+	for _, share := range fitting.DebiasedShares(d.Test.Y, clear).Share {
 		l.Majority = math.Max(l.Majority, share)
 	}
 	return nil

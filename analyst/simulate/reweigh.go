@@ -62,7 +62,7 @@ type ReweighSummary struct {
 	Intervals float64 `json:"intervals"`
 	Coverage  float64 `json:"coverage"`
 	Width     float64 `json:"interval_width"`
-	// R2 and Moved are means of the fields of aggregation.QueryAnswer.
+	// R2 and Moved are means of the fields of fitting.QueryAnswer.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
 	// ForecastSD is the mean standard deviation, by noise and sampling, that releases state for

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/internal/testlevel"
@@ -176,7 +177,7 @@ func densityRatioError(t *testing.T, s simulate.Reweigh) float64 {
 		for j, v := range beta {
 			tilt[j] = (v + noise[j]/(p.Lambda*p.Epsilon)) / n * design.Norm()
 		}
-		e := stat.Mean(b, aggregation.Weigh(x, tilt).Weight) - truth
+		e := stat.Mean(b, fitting.Weigh(x, tilt).Weight) - truth
 		sum += e * e / draws
 	}
 	return math.Sqrt(sum)

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
@@ -21,7 +21,7 @@ func TestWithClassifier(t *testing.T) {
 		High: 2.2}
 	recalibrated := classifier.Classifier{Classes: old.Classes, Weights: [][]float64{{2}, {4.5}},
 		Output: classifier.Probability, Calibration: line, Lambda: .1}
-	shares := aggregation.LabelShares{Share: []float64{.5, .5}, Projected: []float64{.5, .5},
+	shares := fitting.LabelShares{Share: []float64{.5, .5}, Projected: []float64{.5, .5},
 		Error: []float64{.1, .1}}
 	for kind, body := range map[string]any{
 		"classify": trained.Result{Classifier: old, Coefficients: &fitted.Coefficients{Class: "yes"}},

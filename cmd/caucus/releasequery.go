@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/auxdata"
 	"caucus/auxdata/support"
 	"caucus/cmd/internal/console"
@@ -29,8 +29,8 @@ type queryAnswer struct {
 	EffectiveRows float64 `json:"effective_rows"`
 	// Answer holds the interval and the errors of Estimate; NoInterval says why there is no
 	// interval.
-	Answer     aggregation.QueryAnswer `json:"answer"`
-	NoInterval string                  `json:"no_interval,omitempty"`
+	Answer     fitting.QueryAnswer `json:"answer"`
+	NoInterval string              `json:"no_interval,omitempty"`
 	// Bias says which bias no interval covers.
 	Bias string `json:"bias"`
 }
@@ -115,7 +115,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 
 const noIntervalNote = "there is no interval: what the features do not tell of the query may differ by any amount"
 
-func printAnswer(w io.Writer, a aggregation.QueryAnswer) {
+func printAnswer(w io.Writer, a fitting.QueryAnswer) {
 	if a.Doubt == "" {
 		fmt.Fprintf(w, "%.3f to %.3f: 95 %% interval\n", *a.Low, *a.High)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/solving"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
@@ -17,11 +17,11 @@ import (
 type Classifier struct {
 	Classes []string `json:"classes"`
 	// map.Dim() × 1 for two classes (score of the second), else map.Dim() × K
-	Weights     [][]float64               `json:"weights"`
-	Output      Output                    `json:"output"` // meaning of the numbers
-	Calibration *Calibration              `json:"calibration,omitempty"`
-	Lambda      float64                   `json:"lambda"`
-	Path        []aggregation.LambdaPoint `json:"path,omitempty"`
+	Weights     [][]float64           `json:"weights"`
+	Output      Output                `json:"output"` // meaning of the numbers
+	Calibration *Calibration          `json:"calibration,omitempty"`
+	Lambda      float64               `json:"lambda"`
+	Path        []solving.LambdaPoint `json:"path,omitempty"`
 }
 
 // Of returns the classifier in a result of any kind, and false if there is none.

@@ -3,7 +3,7 @@ package fitted
 import (
 	"fmt"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/study"
 	"caucus/study/classifier"
 )
@@ -29,7 +29,7 @@ func WhyScores(from string, slopeError float64) string {
 }
 
 // NewScores returns the classifier of a fit that gives scores, and a warning that says why.
-func NewScores(p study.Plan, fit aggregation.Fit, why string) (classifier.Classifier, []string) {
+func NewScores(p study.Plan, fit fitting.Fit, why string) (classifier.Classifier, []string) {
 	c, warnings := New(p, fit, classifier.Score)
 	if fit.Lambda > 0 { // with λ = 0, New has already warned that noise left nothing
 		warnings = append(warnings, NotProbabilities+why)
@@ -40,7 +40,7 @@ func NewScores(p study.Plan, fit aggregation.Fit, why string) (classifier.Classi
 // NewCalibrated returns the classifier of a calibrated fit. It gives scores if the calibration is
 // missing (nil) or too uncertain (WhyScores). from names the released numbers, for a warning. last
 // is the constant in the last column of mapped rows.
-func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibration, from string,
+func NewCalibrated(p study.Plan, fit fitting.Fit, of *fitting.Calibration, from string,
 	last float64) (classifier.Classifier, []string) {
 	if why := WhyScores(from, of.Error()); why != "" {
 		return NewScores(p, fit, why)

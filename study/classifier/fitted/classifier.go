@@ -3,7 +3,7 @@ package fitted
 import (
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/study"
 	"caucus/study/classifier"
 )
@@ -15,7 +15,7 @@ const (
 
 // New writes a fit into the form of releases, with weights d×1 or d×K. Its warnings say if noise
 // left nothing but the classes' shares.
-func New(p study.Plan, fit aggregation.Fit, gives classifier.Output) (classifier.Classifier,
+func New(p study.Plan, fit fitting.Fit, gives classifier.Output) (classifier.Classifier,
 	[]string) {
 	d, c := fit.Model.W.Dims()
 	w := make([][]float64, d)

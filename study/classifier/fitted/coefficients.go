@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
@@ -46,7 +47,7 @@ const (
 
 // NewCoefficients returns nil for more than two classes, and for noise so large that no model is
 // useful.
-func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit) *Coefficients {
+func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit fitting.CrossFit) *Coefficients {
 	all := Diagnose(p.Schema, p.Map, pool, fit)
 	if all == nil {
 		return nil
@@ -58,7 +59,7 @@ func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit)
 	return out
 }
 
-func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
+func (c contrasted) coefficient(along fitting.Contrast) Coefficient {
 	out := Coefficient{Contrast: c.Contrast, Untold: ReasonWithoutInterval(along, c.kept, c.rows)}
 	if out.Untold == "" {
 		off := aggregation.Normal95 * along.SD
@@ -73,7 +74,7 @@ const WithoutInterval = "the study's map does not tell it from other columns"
 
 // ReasonWithoutInterval says why a contrast has no interval, "" if it has one. kept and rows are as
 // in contrasted.
-func ReasonWithoutInterval(c aggregation.Contrast, kept float64, rows int) string {
+func ReasonWithoutInterval(c fitting.Contrast, kept float64, rows int) string {
 	switch {
 	case rows < leastRows:
 		return fmt.Sprintf("fewer than %d rows of the pool have it", leastRows)
@@ -89,7 +90,7 @@ func ReasonWithoutInterval(c aggregation.Contrast, kept float64, rows int) strin
 // measurements of coverage.
 type ContrastDiagnosis struct {
 	Coefficient
-	aggregation.Contrast
+	fitting.Contrast
 	By   []float64
 	Kept float64
 	Rows int
@@ -98,7 +99,7 @@ type ContrastDiagnosis struct {
 // Diagnose returns what NewCoefficients computes for each contrast, with its intermediate values;
 // nil without a one-step estimate.
 func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
-	fit aggregation.CrossFit) (all []ContrastDiagnosis) {
+	fit fitting.CrossFit) (all []ContrastDiagnosis) {
 	of, ok := fit.OneStep()
 	if !ok {
 		return nil
@@ -115,7 +116,7 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
 func ForecastContrasts(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
 		all = append(all, Coefficient{Contrast: c.Contrast,
-			Untold: ReasonWithoutInterval(aggregation.Contrast{Seen: true}, c.kept, c.rows)})
+			Untold: ReasonWithoutInterval(fitting.Contrast{Seen: true}, c.kept, c.rows)})
 	}
 	return all
 }

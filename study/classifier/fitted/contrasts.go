@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/auxdata"
 	"caucus/dataset"
 )
@@ -57,8 +57,8 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 	if n, d := pool.Encoded.Dims(); n == 0 || d > contrastColumns {
 		return nil
 	}
-	keeps := keeping{aggregation.InverseCovariance(pool.X, pool.Weight),
-		aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
+	keeps := keeping{fitting.InverseCovariance(pool.X, pool.Weight),
+		fitting.InverseCovariance(pool.Encoded, pool.Weight)}
 	base, weight := sampleOf(pool)
 	mean := func(change func(row []float64)) []float64 {
 		x := mat.DenseCopyOf(base)

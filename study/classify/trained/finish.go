@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
@@ -70,12 +71,12 @@ func (f finisher) finishVotes(total bodies.Total, rng *rand.Rand) (study.Result,
 	pool, terms := f.Pool(), fitTerms(f.Plan())
 	var mu *mat.Dense
 	if of := f.Moments(); of != nil {
-		mu = of.Mu(total.Values, total.Weight)
+		mu = fitting.MomentMu(of, total.Values, total.Weight)
 	} else {
 		shares := aggregation.SharesOf(total.Values, pool.Rows(), terms.Classes, total.Weight)
 		mu = learners.Moments(pool.X, shares, pool.Weight)
 	}
-	fit := aggregation.FitVotes(pool.X, pool.Weight, mu, noise, terms, rng)
+	fit := fitting.FitVotes(pool.X, pool.Weight, mu, noise, terms, rng)
 	return classifierResult(f.Plan(), fit)
 }
 
@@ -88,12 +89,12 @@ func (f finisher) finishMeans(of *aggregation.MeansDesign, total bodies.Total,
 	if err != nil {
 		return study.Result{}, err
 	}
-	mu, err := of.Mu(total.Values, total.Weight)
+	mu, err := fitting.MeansMu(of, total.Values, total.Weight)
 	if err != nil {
 		return study.Result{}, err
 	}
 	pool := f.Pool()
-	fit := aggregation.FitVotes(pool.X, pool.Weight, mu, noise, fitTerms(f.Plan()), rng)
+	fit := fitting.FitVotes(pool.X, pool.Weight, mu, noise, fitTerms(f.Plan()), rng)
 	return classifierResult(f.Plan(), fit)
 }
 
@@ -103,7 +104,7 @@ func (f finisher) finishSolved(total bodies.Total, lambda, width float64) (study
 	for i, v := range total.Values {
 		w.RawMatrix().Data[i] = v * width
 	}
-	return classifierResult(f.Plan(), aggregation.Fit{
+	return classifierResult(f.Plan(), fitting.Fit{
 		Model: learners.Linear{W: w, Classes: classes}, Lambda: lambda,
 	})
 }
@@ -121,13 +122,13 @@ var gives = map[string]classifier.Output{
 	"none":         classifier.VoteShare,
 }
 
-func classifierResult(p study.Plan, fit aggregation.Fit) (study.Result, error) {
+func classifierResult(p study.Plan, fit fitting.Fit) (study.Result, error) {
 	c, warnings := fitted.New(p, fit, gives[p.Mechanism])
 	return study.NewResult(Result{Classifier: c}, warnings)
 }
 
-func fitTerms(p study.Plan) aggregation.FitTerms {
-	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda,
+func fitTerms(p study.Plan) fitting.FitTerms {
+	return fitting.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda,
 		Shares: classify.TermsOf(p).ClassShares}
 }
 
@@ -137,7 +138,7 @@ type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
 	// Drift compares the mean features of the private records with the pool's; nil if no such mean
 	// is released.
-	Drift *aggregation.Drift `json:"drift,omitempty"`
+	Drift *fitting.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a pool with tilted weights (see cross).
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
 	// Coefficients are in the schema's units; nil if their errors are not known.

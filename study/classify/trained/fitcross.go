@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
@@ -30,9 +30,9 @@ func (f finisher) finishCross(total bodies.Total, rng *rand.Rand) (study.Result,
 	if err != nil {
 		return study.Result{}, err
 	}
-	fit, err := aggregation.FitCross(f.Pool(), total.Values, aggregation.CrossTerms{
+	fit, err := fitting.FitCross(f.Pool(), total.Values, fitting.CrossTerms{
 		FitTerms:  fitTerms(f.Plan()),
-		Deviation: aggregation.CrossDeviation(variance, total.Draws, records), Records: records,
+		Deviation: fitting.MeanDeviation(variance, total.Draws, records), Records: records,
 		Tilt: classify.TermsOf(f.Plan()).Tilt, Keep: keepRows, Nested: f.Plan().Map.Nested,
 	}, rng)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f finisher) finishCross(total bodies.Total, rng *rand.Rand) (study.Result,
 
 // classifier returns the fit's classifier. Its numbers are probabilities if the sums determine a
 // calibration, else scores.
-func (f finisher) classifier(fit aggregation.CrossFit) (classifier.Classifier, []string) {
+func (f finisher) classifier(fit fitting.CrossFit) (classifier.Classifier, []string) {
 	if fit.Calibration != nil && fit.Remains.Found() {
 		return fitted.NewScores(f.Plan(), fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")
 	}
@@ -79,7 +79,7 @@ func (f finisher) crossRecords(total bodies.Total) (n float64, unsure bool, err 
 	if err != nil {
 		return 0, false, err
 	}
-	n, off := aggregation.CrossLabelled(total.Values, len(f.Plan().Schema.Classes()),
+	n, off := fitting.CrossLabelled(total.Values, len(f.Plan().Schema.Classes()),
 		f.Pool().Dim(), math.Sqrt(float64(total.Draws)*variance))
 	if n < max(1, 4*off) {
 		return total.Weight, true, nil

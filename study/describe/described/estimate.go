@@ -4,13 +4,14 @@ import (
 	"math"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/study/describe"
 )
 
 // Estimate is a number with its uncertainty.
-type Estimate = aggregation.Estimate
+type Estimate = fitting.Estimate
 
-type sampled = aggregation.Noisy
+type sampled = fitting.Noisy
 
 const leastTotal = aggregation.LeastTotal
 
@@ -48,7 +49,7 @@ func (n number) moments() (mean, sd *Estimate) {
 	m1, m2 := one/n.total.Value, two/n.total.Value
 	variance := m2 - m1*m1
 	outer := describe.LeftOut * describe.LeftOut * w * w * n.noise
-	mean = aggregation.Ratio(sampled{Value: one, Variance: squares*n.noise + outer}, n.total,
+	mean = fitting.Ratio(sampled{Value: one, Variance: squares*n.noise + outer}, n.total,
 		math.Max(variance, 0)).Scaled(func(v float64) float64 {
 		return v + n.of.Centre
 	})

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe"
@@ -111,7 +111,7 @@ func (t tables) table(v []int64, records int64, sd float64) Table {
 	if t.Inside {
 		about = count(0)
 		shown = math.Min(math.Max(about.Value, 0), float64(records))
-		out.Inside = &Count{about.Value, aggregation.Share(about, exact)}
+		out.Inside = &Count{about.Value, fitting.Share(about, exact)}
 	}
 	groups, sizes := []sampled{about}, []float64{shown}
 	if t.Group != nil {
@@ -124,7 +124,7 @@ func (t tables) table(v []int64, records int64, sd float64) Table {
 		sizes = projected(sizes, shown)
 		for g, level := range t.Group.Levels {
 			out.Groups = append(out.Groups,
-				Group{level, Count{groups[g].Value, aggregation.Share(groups[g], about)}, sizes[g]})
+				Group{level, Count{groups[g].Value, fitting.Share(groups[g], about)}, sizes[g]})
 		}
 	}
 	for _, c := range t.Columns {
@@ -147,7 +147,7 @@ func (t tables) summary(c describe.Column, v []int64, size sampled, shown, sd fl
 	}
 	s.Counts = projected(s.Noisy, shown)
 	for _, n := range s.Noisy {
-		s.Shares = append(s.Shares, aggregation.Share(sampled{Value: n, Variance: sd * sd}, size))
+		s.Shares = append(s.Shares, fitting.Share(sampled{Value: n, Variance: sd * sd}, size))
 	}
 	if c.Levels != nil {
 		return s
@@ -186,7 +186,7 @@ func projected(counts []float64, together float64) []float64 {
 	if !(together > 0) {
 		return make([]float64, len(counts))
 	}
-	return aggregation.ProjectSimplex(counts, together)
+	return fitting.ProjectSimplex(counts, together)
 }
 
 // Exact returns the table of records without noise, under a checked plan. Its noise intervals are

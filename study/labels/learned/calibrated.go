@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
@@ -24,20 +25,20 @@ const (
 // calibrated returns a fit's classifier. It gives probabilities if the privatised labels determine
 // the slope from scores to log-odds, else scores. The last result is the slope's relative standard
 // deviation.
-func (f finisher) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int,
+func (f finisher) calibrated(fit fitting.LabelFit, x *mat.Dense, y []int,
 	o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
-	p, of := f.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
+	p, of := f.Plan(), fitting.Fit{Model: fit.Model, Lambda: fit.Lambda}
 	if o.Risk == aggregation.RiskBER {
 		c, warnings := fitted.NewScores(p, of, balanced)
 		return c, warnings, 0
 	}
-	calibration := o.Calibrate(fit, x, y, rng)
+	calibration := fitting.CalibrateLabels(o, fit, x, y, rng)
 	c, warnings := fitted.NewCalibrated(p, of, calibration, released,
 		f.Pool().X.At(0, f.Pool().Dim()-1))
 	return c, warnings, calibration.Error()
 }
 
-func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string,
+func readAs(p study.Plan, fit fitting.Fit, claimed Result) (classifier.Classifier, []string,
 	error) {
 	why := fitted.WhyScores(released, claimed.SlopeError)
 	if study.TermsOf[labels.Terms](p).Risk == aggregation.RiskBER {

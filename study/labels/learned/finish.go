@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
@@ -37,9 +38,9 @@ type Result struct {
 	Risk       string                `json:"risk"`
 	Correction string                `json:"correction"`
 	// Shares are the classes' shares of the true labels.
-	Shares aggregation.LabelShares `json:"shares"`
+	Shares fitting.LabelShares `json:"shares"`
 	// Path is the search for the ridge. Held-out risks, except for AUC, are corrected for noise.
-	Path []aggregation.LabelPoint `json:"path,omitempty"`
+	Path []fitting.LabelPoint `json:"path,omitempty"`
 	// SlopeError is the relative standard deviation of the slope from scores to log-odds, 0 without
 	// a slope.
 	SlopeError float64 `json:"slope_error,omitempty"`
@@ -62,7 +63,7 @@ func ResultOf(r study.Result) (out Result, err error) {
 // Held returns the held-out risk at the chosen ridge, the classifier's Lambda. If the plan gave the
 // ridge, no records were held out, and Held returns false.
 func (r Result) Held() (float64, bool) {
-	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool {
+	i := slices.IndexFunc(r.Path, func(p fitting.LabelPoint) bool {
 		return p.Lambda == r.Classifier.Lambda
 	})
 	if i < 0 {
@@ -98,7 +99,7 @@ func (f finisher) Finish(of study.Contributions, _ []privacy.Published) (study.R
 	}
 	// public randomness, for cross-validation and pairs of records
 	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73))
-	fit, err := aggregation.FitLabels(x, y, o, rng)
+	fit, err := fitting.FitLabels(x, y, o, rng)
 	if err != nil {
 		return study.Result{}, err
 	}
@@ -107,7 +108,7 @@ func (f finisher) Finish(of study.Contributions, _ []privacy.Published) (study.R
 	r := Result{
 		Classifier: c,
 		Records:    len(y), Keep: o.Channel.Keep, Loss: terms.Loss, Risk: terms.Risk, Correction: terms.Correction,
-		Shares: aggregation.DebiasedShares(y, o.Channel), Path: fit.Path, SlopeError: slopeError,
+		Shares: fitting.DebiasedShares(y, o.Channel), Path: fit.Path, SlopeError: slopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
@@ -173,9 +174,9 @@ func (f finisher) restate(parties int, claimed study.Result) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	lambda, path := p.Lambda, []aggregation.LabelPoint(nil)
+	lambda, path := p.Lambda, []fitting.LabelPoint(nil)
 	if lambda == 0 {
-		ridges := aggregation.LabelRidges()
+		ridges := fitting.LabelRidges()
 		if len(l.Path) > len(ridges) {
 			return study.Result{}, bodies.ErrForm
 		}
@@ -188,7 +189,7 @@ func (f finisher) restate(parties int, claimed study.Result) (study.Result, erro
 			}
 		}
 	}
-	fitted, warnings, err := readAs(p, aggregation.Fit{Model: model, Lambda: lambda}, l)
+	fitted, warnings, err := readAs(p, fitting.Fit{Model: model, Lambda: lambda}, l)
 	if err != nil {
 		return study.Result{}, err
 	}
@@ -196,18 +197,18 @@ func (f finisher) restate(parties int, claimed study.Result) (study.Result, erro
 	r := Result{
 		Classifier: fitted,
 		Records:    l.Records, Keep: o.Channel.Keep, Loss: terms.Loss, Risk: terms.Risk, Correction: terms.Correction,
-		Shares: aggregation.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path, SlopeError: l.SlopeError,
+		Shares: fitting.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path, SlopeError: l.SlopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
 
 // FitClear fits a classifier to mapped records x and their true labels y, for comparison in
 // simulations.
-func FitClear(p study.Plan, x *mat.Dense, y []int, rng *rand.Rand) (aggregation.LabelFit, error) {
+func FitClear(p study.Plan, x *mat.Dense, y []int, rng *rand.Rand) (fitting.LabelFit, error) {
 	o, err := labels.FitOptions(p)
 	if err != nil {
-		return aggregation.LabelFit{}, err
+		return fitting.LabelFit{}, err
 	}
 	o.Channel = learners.Channel{Keep: 1, Classes: len(p.Schema.Label.Classes)}
-	return aggregation.FitLabels(x, y, o, rng)
+	return fitting.FitLabels(x, y, o, rng)
 }

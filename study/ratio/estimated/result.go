@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"caucus/aggregation"
+	"caucus/aggregation/fitting"
 	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -89,7 +89,7 @@ func (f finisher) Finish(of study.Contributions, _ []privacy.Published) (study.R
 }
 
 func setResult(set ratio.Set) SetResult {
-	one := SetResult{Records: set.N, Shares: aggregation.ProjectSimplex(set.Shares, 1)}
+	one := SetResult{Records: set.N, Shares: fitting.ProjectSimplex(set.Shares, 1)}
 	for j := range set.Shares {
 		if set.ShareCov != nil {
 			one.SD = append(one.SD, math.Sqrt(set.ShareCov.At(j, j)))

@@ -5,8 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
 	"caucus/aggregation/embedding"
+	"caucus/aggregation/fitting"
 	"caucus/aggregation/ratio"
 	"caucus/privacy"
 	"caucus/study"
@@ -145,7 +145,7 @@ func (s estimator) shares(counts, covariance []float64, n float64) ([]float64, *
 		}
 	}
 	if s.Design.Terms.Estimator != embedding.ClassMeans {
-		shares = aggregation.ProjectSimplex(shares, 1)
+		shares = fitting.ProjectSimplex(shares, 1)
 	}
 	if !noisy {
 		return shares, nil

@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/fitting"
+	"caucus/aggregation/solving"
 	"caucus/auxdata"
 	"caucus/auxdata/support"
 	"caucus/dataset"
@@ -37,9 +39,9 @@ type Weights struct {
 	Means    []float64 `json:"means,omitempty"`
 	NoiseSD  float64   `json:"noise_sd"`
 	// Tilt gives the weights: a row with features x has a weight proportional to e^{⟨Tilt,x⟩}.
-	Tilt   []float64                 `json:"tilt"`
-	Lambda float64                   `json:"lambda"`
-	Path   []aggregation.LambdaPoint `json:"path,omitempty"`
+	Tilt   []float64             `json:"tilt"`
+	Lambda float64               `json:"lambda"`
+	Path   []solving.LambdaPoint `json:"path,omitempty"`
 	// EffectiveRows is Kish's (Σw)²/Σw² of the weights w. Largest is the largest weight's share of
 	// all weights.
 	EffectiveRows float64 `json:"effective_rows"`
@@ -49,8 +51,8 @@ type Weights struct {
 	WorstNoise float64 `json:"worst_noise_sd"`
 	// Residuals are the largest differences between released means and the weighted pool's means.
 	// Gaps are the features that the pool cannot represent.
-	Residuals []aggregation.Residual `json:"residuals,omitempty"`
-	Gaps      []aggregation.Residual `json:"support_gaps,omitempty"`
+	Residuals []fitting.Residual `json:"residuals,omitempty"`
+	Gaps      []fitting.Residual `json:"support_gaps,omitempty"`
 	// Weight has a positive number for each pool row. Their mean is 1.
 	Weight []float64 `json:"weight"`
 }
@@ -79,15 +81,15 @@ func (f finisher) FinishTotal(total bodies.Total, rng *rand.Rand) (study.Result,
 	out.EffectiveRows, out.Largest, out.WorstNoise = fit.EffectiveRows, fit.Largest,
 		law.WorstNoise()
 	if out.Means != nil {
-		out.Residuals, out.Gaps = w.Design.Residuals(x, law, out.Means, out.NoiseSD)
+		out.Residuals, out.Gaps = fitting.Residuals(w.Design, x, law, out.Means, out.NoiseSD)
 	}
 	return study.NewResult(out, w.warnings(out, total))
 }
 
-func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregation.WeightFit,
-	*aggregation.WeightLaw, *Weights, error) {
-	fail := func(err error) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
-		return aggregation.WeightFit{}, nil, nil, err
+func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (fitting.WeightFit,
+	*fitting.WeightLaw, *Weights, error) {
+	fail := func(err error) (fitting.WeightFit, *fitting.WeightLaw, *Weights, error) {
+		return fitting.WeightFit{}, nil, nil, err
 	}
 	t, err := w.Terms(int64(total.Weight))
 	if err != nil {
@@ -97,13 +99,13 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregat
 	out := &Weights{}
 	n := total.Weight
 	if w.Counted() {
-		inside := w.Design.Recorded(total.Values)
+		inside := fitting.FeatureRecords(total.Values)
 		out.Inside = &inside
-		if least := leastInside * w.Design.Deviation(variance, total.Draws,
+		if least := leastInside * fitting.MeanDeviation(variance, total.Draws,
 			1); inside < math.Max(least, 1) {
-			out.NoiseSD = w.Design.Deviation(variance, total.Draws, n)
-			fit := aggregation.Weigh(x, make([]float64, w.Design.Cells()))
-			return fit, aggregation.LawOf(x, fit, aggregation.Noise{}), out, nil
+			out.NoiseSD = fitting.MeanDeviation(variance, total.Draws, n)
+			fit := fitting.Weigh(x, make([]float64, w.Design.Cells()))
+			return fit, fitting.LawOf(x, fit, fitting.Noise{}), out, nil
 		}
 		n = inside
 	}
@@ -116,22 +118,23 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregat
 		for j := range beta {
 			beta[j] = total.Values[j] * gamma / total.Weight
 		}
-		fit := aggregation.Weigh(x, floats.ScaleTo(make([]float64, len(beta)), norm, beta))
-		law := aggregation.LawOfTilt(x, fit, out.NoiseSD*norm)
+		fit := fitting.Weigh(x, floats.ScaleTo(make([]float64, len(beta)), norm, beta))
+		law := fitting.LawOfTilt(x, fit, out.NoiseSD*norm)
 		fit.Beta, fit.Lambda = beta, w.Lambda()
 		return fit, law, out, nil
 	}
-	out.NoiseSD = w.Design.Deviation(variance, total.Draws, n)
-	if out.Means, err = w.Design.Means(total.Values[:w.Design.Cells()], n); err != nil {
+	out.NoiseSD = fitting.MeanDeviation(variance, total.Draws, n)
+	out.Means, err = fitting.FeatureMeans(w.Design, total.Values[:w.Design.Cells()], n)
+	if err != nil {
 		return fail(err)
 	}
 	noise := w.noise(out, t.Laplace())
 	keep := cmp.Or(study.TermsOf[reweigh.Terms](w.Plan).Keep, reweigh.KeepWeights)
-	doubt := w.Design.WithSampling(noise, x, n)
-	fit := aggregation.MatchWeights(x,
+	doubt := fitting.WithSampling(noise, x, n)
+	fit := fitting.MatchWeights(x,
 		floats.ScaleTo(make([]float64, len(out.Means)), 1/w.Design.Norm(),
 			out.Means), doubt, w.Plan.Lambda, keep, rng)
-	law := aggregation.LawOf(x, fit, noise)
+	law := fitting.LawOf(x, fit, noise)
 	floats.Scale(1/w.Design.Norm(), fit.Beta)
 	return fit, law, out, nil
 }
@@ -141,10 +144,10 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregat
 const leastInside = 4
 
 // noise returns the distribution of the noise on released means, Laplace or close to normal.
-func (w weigher) noise(out *Weights, laplace bool) aggregation.Noise {
-	law := w.Design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
+func (w weigher) noise(out *Weights, laplace bool) fitting.Noise {
+	law := fitting.FeatureNoise(w.Design, out.Means, out.NoiseSD, laplace, w.fresh())
 	if w.Counted() { // the number of records has noise like the sum of a feature that is always 1
-		law = w.Design.WithCount(law, out.Means, out.NoiseSD)
+		law = fitting.WithCount(w.Design, law, out.Means, out.NoiseSD)
 	}
 	return law
 }
@@ -198,27 +201,27 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 
 // Answer estimates the mean of a query over the private records, from a reweigh release and its
 // pool. b has the query's value for each pool row.
-func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.QueryAnswer, error) {
+func Answer(r study.Release, pool *auxdata.Pool, b []float64) (fitting.QueryAnswer, error) {
 	said, err := WeightsOf(r)
 	if err != nil {
-		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
+		return fitting.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
 	}
 	out := &said
 	p, err := planOf(r)
 	if err != nil {
-		return aggregation.QueryAnswer{}, err
+		return fitting.QueryAnswer{}, err
 	}
 	of, err := reweigh.NewStatistic(p, pool)
 	if err != nil {
-		return aggregation.QueryAnswer{}, err
+		return fitting.QueryAnswer{}, err
 	}
 	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() ||
 		len(out.Tilt) != of.Design.Cells() {
-		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), of.Design.Cells())
+		return fitting.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), of.Design.Cells())
 	}
 	w := weigher{of}
 	if err := out.check(w); err != nil {
-		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
+		return fitting.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
 	}
 	laplace := slices.ContainsFunc(r.Costs, func(c study.ReleaseCost) bool {
 		return c.Mechanism == privacy.DiscreteLaplace{}.Name()
@@ -263,20 +266,20 @@ func (out *Weights) check(w weigher) error {
 
 // law returns the distribution of released weights, given noise that is Laplace or close to normal.
 // Untold measures the differences between pool and private records that weights cannot remove.
-func (w weigher) law(out *Weights, laplace bool) (*aggregation.WeightLaw,
-	aggregation.UnreleasedShift) {
+func (w weigher) law(out *Weights, laplace bool) (*fitting.WeightLaw,
+	fitting.UnreleasedShift) {
 	x := w.Design.Rows(w.Rows)
-	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
+	fit := fitting.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.Ratio != nil {
-		return aggregation.LawOfTilt(x, fit,
-			out.NoiseSD*w.Design.Norm()), aggregation.UnreleasedShift{Records: out.about()}
+		return fitting.LawOfTilt(x, fit,
+			out.NoiseSD*w.Design.Norm()), fitting.UnreleasedShift{Records: out.about()}
 	}
 	if out.Means == nil { // because noise hides the number of records
-		return aggregation.LawOf(x, fit,
-			aggregation.Noise{}), aggregation.UnreleasedShift{Records: out.about()}
+		return fitting.LawOf(x, fit,
+			fitting.Noise{}), fitting.UnreleasedShift{Records: out.about()}
 	}
 	noise := w.noise(out, laplace)
-	return aggregation.LawOf(x, fit, noise), w.Design.UnreleasedShift(x, out.Means, noise,
+	return fitting.LawOf(x, fit, noise), fitting.UnreleasedShiftOf(w.Design, x, out.Means, noise,
 		out.Lambda,
 		out.about())
 }
@@ -313,7 +316,7 @@ func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]s
 			m.Shares = means[b.Start : b.Start+b.Width]
 		} else {
 			m.Mean = means[b.Start]
-			m.Bins = d.BinsOf(b, means)
+			m.Bins = fitting.BinsOf(d, b, means)
 		}
 		out = append(out, m)
 	}

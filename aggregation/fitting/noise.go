@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation"
 	"caucus/aggregation/solving"
-	"caucus/learners"
 )
 
 // Noise is the law of the noise on a released moment matrix Mu (d×C): each column is Factor·z, the
@@ -55,24 +55,6 @@ func (n Noise) Covariance() *mat.SymDense {
 	return c
 }
 
-// SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of
-// the same shape. With more than two classes rows are centred to sum to 1. Shares are not clipped,
-// because the risks are linear in them and clipping would add bias.
-func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
-	c := learners.Columns(classes)
-	s := mat.NewDense(rows, c, nil)
-	raw := s.RawMatrix().Data
-	for i, v := range counts {
-		raw[i] = v / ballots
-	}
-	if c > 1 {
-		for i := range rows {
-			solving.Centre(s.RawRowView(i), 1)
-		}
-	}
-	return s
-}
-
 // Isotropic returns independent normal noise of deviation sd on d rows.
 func Isotropic(d int, sd float64) Noise {
 	f := mat.NewDense(d, d, nil)
@@ -80,4 +62,10 @@ func Isotropic(d int, sd float64) Noise {
 		f.Set(j, j, sd)
 	}
 	return Noise{Factor: f}
+}
+
+// MeanDeviation returns the standard deviation of the noise on a mean over n records, if their sum
+// (see aggregation.SumScale) holds this number of independent noises of this variance.
+func MeanDeviation(variance float64, draws int, n float64) float64 {
+	return math.Sqrt(float64(draws)*variance) / (aggregation.SumScale * n)
 }

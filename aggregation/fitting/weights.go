@@ -1,13 +1,13 @@
-package aggregation
+package fitting
 
 import (
 	"math"
 	"math/rand/v2"
 
-	"caucus/aggregation/solving"
-
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/solving"
 )
 
 // logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' existing
@@ -66,7 +66,7 @@ type WeightFit struct {
 	// Weight has mean 1 over the pool.
 	Weight []float64
 	Lambda float64
-	Path   []LambdaPoint
+	Path   []solving.LambdaPoint
 	// EffectiveRows is (Σw)²/Σw² (Kish). Largest is the largest row's share of the total.
 	EffectiveRows, Largest float64
 }
@@ -242,4 +242,12 @@ func lawOf(r *solving.Rows, weight []float64) *WeightLaw {
 	r.Sum(l.mean, 1/r.Total(weight), weight)
 	l.cov.SymRankOne(l.cov, -1, mat.NewVecDense(d, l.mean))
 	return l
+}
+
+// Weigh returns the weights of a given tilt beta (d numbers) on rows x (N×d).
+func Weigh(x *mat.Dense, beta []float64) WeightFit {
+	f := WeightFit{Beta: beta}
+	f.Weight, f.EffectiveRows, f.Largest = weightsOf(solving.RowsOf(x), nil,
+		mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
+	return f
 }

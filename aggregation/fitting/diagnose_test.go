@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -28,7 +28,7 @@ func TestWeightLaw(t *testing.T) {
 	for j, v := range d.Sums(private) {
 		sums[j] = float64(v)
 	}
-	means, err := d.Means(sums, 1000)
+	means, err := FeatureMeans(d, sums, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,11 +112,11 @@ func TestGaps(t *testing.T) {
 	means := make([]float64, d.Cells())
 	copy(means, []float64{.3, .2, .4, .1, .5, .3, .4, .3, .5, .1})
 	x := d.Rows(pool)
-	_, gaps := d.Residuals(x, newWeightLaw(x, nil), means, 0.001)
+	_, gaps := Residuals(d, x, newWeightLaw(x, nil), means, 0.001)
 	if len(gaps) == 0 || gaps[0].Feature != "ward=three" {
 		t.Errorf("gaps are %+v, want ward=three first", gaps)
 	}
-	if _, gaps := d.Residuals(x, newWeightLaw(x, nil), means, 0.2); len(gaps) != 0 {
+	if _, gaps := Residuals(d, x, newWeightLaw(x, nil), means, 0.2); len(gaps) != 0 {
 		t.Errorf("noise of .2 explains all, yet the gaps are %+v", gaps)
 	}
 }

@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation"
 	"caucus/aggregation/solving"
 	"caucus/learners"
 )
@@ -20,7 +21,7 @@ type Calibration struct {
 
 // spread sets a slope's interval on the logarithmic scale, where the slope is closer to normal.
 func (c *Calibration) spread(sd float64) {
-	by := math.Exp(Normal95 * sd / c.Slope)
+	by := math.Exp(aggregation.Normal95 * sd / c.Slope)
 	c.SlopeSD, c.Low, c.High = sd, c.Slope/by, c.Slope*by
 }
 
@@ -31,9 +32,6 @@ func (c *Calibration) Error() float64 {
 	}
 	return c.SlopeSD / c.Slope
 }
-
-// Normal95 is the 97.5 % quantile of the normal law: 95 % lie within ±Normal95 deviations.
-const Normal95 = 1.959963984540054
 
 const (
 	// calibrationDraws is the number of draws for a correction. Their mean has a sixth of one

@@ -1,13 +1,14 @@
-package aggregation
+package fitting
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
-	"caucus/aggregation/solving"
-
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/aggregation/solving"
 )
 
 // LawOf returns the distribution of the errors of weights f that FitWeights fitted to noisy means.
@@ -79,10 +80,10 @@ const (
 // gaps lists features that the pool lacks, so that no weights help: their released mean is, by more
 // than noise explains, above twice the weighted pool's mean, or outside the range of the pool's
 // rows. x holds the rows of the law.
-func (fd *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64,
+func Residuals(fd *aggregation.FeatureDesign, x *mat.Dense, l *WeightLaw, means []float64,
 	sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
-	s := fd.scale()
+	s, names := 1/fd.Norm(), fd.Names()
 	all := make([]Residual, len(means))
 	for j, m := range means {
 		low, high, pool := math.Inf(1), math.Inf(-1), 0.0
@@ -90,7 +91,7 @@ func (fd *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64,
 			v := x.At(i, j) / s
 			low, high, pool = math.Min(low, v), math.Max(high, v), pool+v/float64(n)
 		}
-		r := Residual{Feature: fd.names[j], Released: m, Weighted: l.mean[j] / s, Pool: pool,
+		r := Residual{Feature: names[j], Released: m, Weighted: l.mean[j] / s, Pool: pool,
 			Deviation: sd}
 		all[j] = r
 		slack := gapNoise * sd

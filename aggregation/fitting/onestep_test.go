@@ -1,10 +1,12 @@
-package aggregation
+package fitting
 
 import (
 	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
 )
 
 // TestOneStep: in units of its stated covariance, the estimate's error is independent normal with
@@ -41,7 +43,7 @@ func TestOneStep(t *testing.T) {
 				t.Errorf("weight %d: %+v", j, c)
 			}
 			weights++
-			if math.Abs(c.Value-trial.truth.W.At(j, 0)) <= Normal95*c.SD {
+			if math.Abs(c.Value-trial.truth.W.At(j, 0)) <= aggregation.Normal95*c.SD {
 				held++
 			}
 		}

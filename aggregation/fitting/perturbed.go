@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"cmp"
@@ -48,21 +48,8 @@ const (
 	lambdaDraws    = 8    // fresh draws of the noise for the correction
 	searchGradient = 1e-5 // gradient norm while searching
 	finalGradient  = 1e-8 // gradient norm of the final fit
-	maxIterations  = 500  // public bound on every solve
+	fitIterations  = 500  // public bound on every solve
 )
-
-// LambdaPoint is one step of the search for λ.
-type LambdaPoint struct {
-	// Lambda is the ridge; 0 stands for the zero model, which is always on the grid.
-	Lambda float64 `json:"lambda"`
-	Risk   float64 `json:"risk"`
-	// Correction is the expected fall of Risk due to fitting the noise.
-	Correction float64 `json:"correction"`
-	// Doubt is the standard error of a Correction estimated from draws. Among the λ with Risk +
-	// Correction below the zero model's, the search chooses the λ with the least Risk + Correction
-	// + Doubt.
-	Doubt float64 `json:"doubt,omitempty"`
-}
 
 // solve minimises at ridge λ and moment matrix mu, from a starting point (nil: zero).
 func (p perturbed) solve(mu *mat.Dense, lambda, gradient float64, start *mat.Dense) *mat.Dense {
@@ -73,7 +60,7 @@ func (p perturbed) solve(mu *mat.Dense, lambda, gradient float64, start *mat.Den
 		copy(from, start.RawMatrix().Data)
 	}
 	w, _ := learners.Minimize(p.risk, from,
-		learners.Settings{GradientNorm: gradient, MaxIterations: maxIterations})
+		learners.Settings{GradientNorm: gradient, MaxIterations: fitIterations})
 	return mat.NewDense(d, c, w)
 }
 
@@ -90,7 +77,7 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 // that error), fit returns the zero model and λ = 0. The search ends at the first λ with a fit that
 // accept rejects; nil rejects none.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense,
-	chosen float64, path []LambdaPoint) {
+	chosen float64, path []solving.LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
 		return p.solve(p.mu, lambda, finalGradient, nil), lambda, nil
@@ -107,7 +94,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 	}
 	worth := make([]float64, len(draws))
 	best, bestW := 0.0, mat.NewDense(d, c, nil)
-	first := LambdaPoint{Risk: p.excess(bestW)}
+	first := solving.LambdaPoint{Risk: p.excess(bestW)}
 	if p.score != nil {
 		first.Risk, first.Correction = p.score(bestW, math.Inf(1))
 	}
@@ -131,7 +118,8 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			correction, doubt = stat.MeanStdDev(worth, nil)
 			doubt = stat.StdErr(doubt, lambdaDraws)
 		}
-		point := LambdaPoint{l, p.excess(at), correction, doubt}
+		point := solving.LambdaPoint{Lambda: l, Risk: p.excess(at), Correction: correction,
+			Doubt: doubt}
 		if p.score != nil {
 			point.Risk, point.Correction = p.score(at, l)
 			correction = point.Correction

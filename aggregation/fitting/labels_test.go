@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation"
 	"caucus/internal/testlevel"
 	"caucus/learners"
 )
@@ -60,14 +61,14 @@ func TestFitLabels(t *testing.T) {
 		tx, truth, _ := noisyProblem(2, 2000, 6, c.classes, 1)
 		clear := learners.Channel{Keep: 1, Classes: c.classes}
 		for _, loss := range learners.Losses() {
-			for _, risk := range Risks() {
-				for _, correction := range Corrections() {
-					o := LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes},
+			for _, risk := range aggregation.Risks() {
+				for _, correction := range aggregation.Corrections() {
+					o := aggregation.LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes},
 						Loss: loss, Risk: risk, Correction: correction, Lambda: 1e-3}
-					if o.Validate() != nil || loss.Name() == "unhinged" && risk == RiskAccuracy ||
-						loss.Unbalanced(c.classes) && risk == RiskAccuracy ||
-						loss.Symmetric() && correction == CorrectionNone && c.classes > 2 &&
-							risk == RiskAccuracy {
+					if o.Validate() != nil || loss.Name() == "unhinged" && risk == aggregation.RiskAccuracy ||
+						loss.Unbalanced(c.classes) && risk == aggregation.RiskAccuracy ||
+						loss.Symmetric() && correction == aggregation.CorrectionNone && c.classes > 2 &&
+							risk == aggregation.RiskAccuracy {
 						continue
 					}
 					fit, err := FitLabels(x, noisy, o, rand.New(rand.NewPCG(4, 4)))
@@ -76,7 +77,7 @@ func TestFitLabels(t *testing.T) {
 					}
 					m := learners.Measure(fit.Model, tx, truth, clear)
 					got := m.Accuracy
-					if risk == RiskAUC {
+					if risk == aggregation.RiskAUC {
 						got = m.AUC
 					}
 					if got < c.floor {
@@ -95,9 +96,9 @@ func TestSearchFindsARidge(t *testing.T) {
 	x, _, noisy := noisyProblem(1, 1500, 30, 2, 0.65)
 	tx, truth, _ := noisyProblem(2, 4000, 30, 2, 1)
 	loss, _ := learners.LossNamed("logistic")
-	o := LabelOptions{Channel: learners.Channel{Keep: 0.65, Classes: 2}, Loss: loss,
-		Risk: RiskAccuracy, Correction: CorrectionBackward}
-	accuracy := func(o LabelOptions) float64 {
+	o := aggregation.LabelOptions{Channel: learners.Channel{Keep: 0.65, Classes: 2}, Loss: loss,
+		Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward}
+	accuracy := func(o aggregation.LabelOptions) float64 {
 		fit, err := FitLabels(x, noisy, o, rand.New(rand.NewPCG(4, 4)))
 		if err != nil {
 			t.Fatal(err)
@@ -121,15 +122,17 @@ func TestSearchFindsARidge(t *testing.T) {
 func TestFitLabelsErrors(t *testing.T) {
 	logistic, _ := learners.LossNamed("logistic")
 	hinge, _ := learners.LossNamed("hinge")
-	good := LabelOptions{Channel: learners.Channel{Keep: 0.8, Classes: 2}, Loss: logistic,
-		Risk: RiskAccuracy, Correction: CorrectionNone}
-	for says, change := range map[string]func(*LabelOptions){
-		"accuracy ber auc":           func(o *LabelOptions) { o.Risk = "error" },
-		"none backward forward":      func(o *LabelOptions) { o.Correction = "sideways" },
-		"is for risk accuracy":       func(o *LabelOptions) { o.Risk, o.Correction = RiskAUC, CorrectionForward },
-		"logistic, squared or":       func(o *LabelOptions) { o.Loss, o.Correction = hinge, CorrectionForward },
-		"above 1/classes":            func(o *LabelOptions) { o.Channel.Keep = 0.5 },
-		"there are no labelled rows": func(*LabelOptions) {},
+	good := aggregation.LabelOptions{Channel: learners.Channel{Keep: 0.8, Classes: 2}, Loss: logistic,
+		Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionNone}
+	for says, change := range map[string]func(*aggregation.LabelOptions){
+		"accuracy ber auc":      func(o *aggregation.LabelOptions) { o.Risk = "error" },
+		"none backward forward": func(o *aggregation.LabelOptions) { o.Correction = "sideways" },
+		"is for risk accuracy": func(o *aggregation.LabelOptions) {
+			o.Risk, o.Correction = aggregation.RiskAUC, aggregation.CorrectionForward
+		},
+		"logistic, squared or":       func(o *aggregation.LabelOptions) { o.Loss, o.Correction = hinge, aggregation.CorrectionForward },
+		"above 1/classes":            func(o *aggregation.LabelOptions) { o.Channel.Keep = 0.5 },
+		"there are no labelled rows": func(*aggregation.LabelOptions) {},
 	} {
 		o := good
 		change(&o)
@@ -139,7 +142,7 @@ func TestFitLabelsErrors(t *testing.T) {
 		}
 	}
 	// One row of one class is enough for a fit.
-	for _, risk := range Risks() {
+	for _, risk := range aggregation.Risks() {
 		o := good
 		o.Risk = risk
 		if _, err := FitLabels(mat.NewDense(1, 2, []float64{0.2, 0.7}), []int{1}, o,

@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -9,17 +9,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation"
 	"caucus/dataset"
 )
 
-func numbersDesign(t *testing.T, columns int) *FeatureDesign {
+func numbersDesign(t *testing.T, columns int) *aggregation.FeatureDesign {
 	t.Helper()
 	s := dataset.Schema{Label: dataset.Label{Column: "y", Classes: []string{"a", "b"}}}
 	for j := range columns {
 		s.Features = append(s.Features,
 			dataset.Feature{Column: string(rune('a' + j)), Kind: dataset.Numeric, Max: 1})
 	}
-	d, err := NewFeatureDesign(s, FeatureTerms{})
+	d, err := aggregation.NewFeatureDesign(s, aggregation.FeatureTerms{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,20 +42,20 @@ func TestUntold(t *testing.T) {
 		means[j] = mat.Sum(pool.ColView(j)) / n
 	}
 	x, quiet := d.Rows(pool), Isotropic(columns, 1e-9)
-	if u := d.UnreleasedShift(x, means, quiet, 0, n); u.Columns != columns || u.Shift > 0.07 {
+	if u := UnreleasedShiftOf(d, x, means, quiet, 0, n); u.Columns != columns || u.Shift > 0.07 {
 		t.Errorf("the pool's own means: %+v", u)
 	}
 	sd := math.Sqrt(1.0 / 12)
 	for j := range means {
 		means[j] += sd / 2 * float64(1-2*(j%2))
 	}
-	if u := d.UnreleasedShift(x, means, quiet, 0, n); math.Abs(u.Shift-0.5) > 0.07 {
+	if u := UnreleasedShiftOf(d, x, means, quiet, 0, n); math.Abs(u.Shift-0.5) > 0.07 {
 		t.Errorf("means half a deviation away: shift %.3f", u.Shift)
 	}
-	if u := d.UnreleasedShift(x, means, Isotropic(columns, 0.5*sd*d.scale()), 0, n); u.Shift < 0.5 {
+	if u := UnreleasedShiftOf(d, x, means, Isotropic(columns, 0.5*sd*1/d.Norm()), 0, n); u.Shift < 0.5 {
 		t.Errorf("with noise as large: shift %.3f says less than without", u.Shift)
 	}
-	if u := d.UnreleasedShift(x, means, quiet, 0, n); u.Records != n {
+	if u := UnreleasedShiftOf(d, x, means, quiet, 0, n); u.Records != n {
 		t.Errorf("%v records", u.Records)
 	}
 }
@@ -63,24 +64,24 @@ func TestUntold(t *testing.T) {
 // would predict the column.
 func TestUntoldLeavesOutAColumn(t *testing.T) {
 	for name, d := range designs(t) {
-		for _, c := range d.columns() {
+		for _, c := range columnsOf(d) {
 			in := map[int]bool{}
 			for _, j := range append(append([]int{}, c.cells...), c.touched...) {
 				in[j] = true
 			}
-			if d.mapped {
+			if len(d.Groups) == 0 {
 				continue
 			}
 			column := ""
-			for _, g := range d.groups {
-				if len(c.cells) > 0 && g.cell == c.cells[0] {
-					column = g.first.Column
+			for _, g := range d.Groups {
+				if len(c.cells) > 0 && g.Cell == c.cells[0] {
+					column = g.First.Column
 				}
 			}
-			for _, g := range d.groups {
-				if (g.first.Column == column ||
-					(g.second.Width > 0 && g.second.Column == column)) && !in[g.cell] {
-					t.Errorf("%s: leaving out %q leaves %q", name, column, d.names[g.cell])
+			for _, g := range d.Groups {
+				if (g.First.Column == column ||
+					(g.Second.Width > 0 && g.Second.Column == column)) && !in[g.Cell] {
+					t.Errorf("%s: leaving out %q leaves %q", name, column, d.Names()[g.Cell])
 				}
 			}
 		}
@@ -97,8 +98,8 @@ func TestAnswerInterval(t *testing.T) {
 	pool.Apply(func(int, int, float64) float64 { return rng.Float64() }, pool)
 	x := d.Rows(pool)
 	means := []float64{0.55, 0.45, 0.5, 0.52, 0.48, 0.5}
-	noise := Isotropic(6, 1e-3*d.scale())
-	fit := FitWeights(x, nil, floats.ScaleTo(make([]float64, len(means)), d.scale(), means), noise,
+	noise := Isotropic(6, 1e-3*1/d.Norm())
+	fit := FitWeights(x, nil, floats.ScaleTo(make([]float64, len(means)), 1/d.Norm(), means), noise,
 		1e-3, 0, rng)
 	told, apart := make([]float64, n), make([]float64, n)
 	for i := range n {
@@ -107,7 +108,7 @@ func TestAnswerInterval(t *testing.T) {
 		}
 		apart[i] = math.Round(rng.Float64())
 	}
-	u := d.UnreleasedShift(x, means, noise, 1e-3, 3000)
+	u := UnreleasedShiftOf(d, x, means, noise, 1e-3, 3000)
 	a := LawOf(x, fit, noise).Answer(told, u)
 	if a.Doubt != "" || a.Low == nil {
 		t.Fatalf("no interval: %+v", a)
@@ -115,7 +116,7 @@ func TestAnswerInterval(t *testing.T) {
 	all := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling + a.Records*a.Records +
 		a.Shift*a.Shift)
 	// t of 6 degrees of freedom: 2.45
-	if half := (*a.High - *a.Low) / 2; half < Normal95*all || half > 2.6*all {
+	if half := (*a.High - *a.Low) / 2; half < aggregation.Normal95*all || half > 2.6*all {
 		t.Errorf("an interval of ± %.4f for errors of %.4f", half, all)
 	}
 	if a.R2 < 0.5 || a.Moved == 0 || a.Records == 0 || a.Shift == 0 {
@@ -132,7 +133,7 @@ func TestAnswerInterval(t *testing.T) {
 	// are.
 	far := u
 	far.Shift = 50
-	a = LawOf(x, fit, Isotropic(6, 1e3*d.scale())).Answer(told, far)
+	a = LawOf(x, fit, Isotropic(6, 1e3*1/d.Norm())).Answer(told, far)
 	if most := max(a.Estimate, 1-a.Estimate); a.Noise != most || a.Shift != most || *a.Low != 0 ||
 		*a.High != 1 {
 		t.Errorf("much noise: %+v", a)

@@ -1,13 +1,13 @@
-package aggregation
+package fitting
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"caucus/aggregation/solving"
-
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/solving"
 )
 
 // repeated returns x with row i repeated count[i] times, and for each new row the index of its

@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation"
 	"caucus/auxdata"
 )
 
@@ -35,8 +36,8 @@ func nestedTrial(t *testing.T, slope, sd float64, seed uint64) (fit CrossFit, ne
 		}
 	}
 	sums := make([]float64, 2*d)
-	for j, v := range CrossSums(x, y, 2) {
-		sums[j] = float64(v) + crossScale*n*sd*r.NormFloat64()
+	for j, v := range aggregation.CrossSums(x, y, 2) {
+		sums[j] = float64(v) + aggregation.SumScale*n*sd*r.NormFloat64()
 	}
 	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums,
 		CrossTerms{FitTerms: FitTerms{Classes: 2}, Deviation: sd, Records: n, Nested: nested}, r)

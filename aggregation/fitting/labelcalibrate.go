@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation"
 	"caucus/aggregation/solving"
 	"caucus/learners"
 )
@@ -17,10 +18,10 @@ const calibrationFolds = 10
 // are computed.
 const intervalRounds = 6
 
-// Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from
-// the same labels. fit is FitLabels' result for the same x, y and options. Let u be the unbiased
-// estimate of a record's class (learners.Channel.Unbiased), and p the probabilities of scores s
-// after recalibration. Calibrate solves over the N records
+// CalibrateLabels turns the scores of a fit to noisy labels into probabilities of the true labels,
+// from the same labels. fit is FitLabels' result for the same x, y and options. Let u be the
+// unbiased estimate of a record's class (learners.Channel.Unbiased), and p the probabilities of
+// scores s after recalibration. CalibrateLabels solves over the N records
 //
 //	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
 //
@@ -45,14 +46,16 @@ const intervalRounds = 6
 // and 1, which inform less about them. (With one deviation for all slopes, a slope estimated too
 // small would seem too certain.) SlopeSD is derived from the interval's upper half.
 //
-// Calibrate returns nil for too few records, and if the equations have no solution.
-func (lo LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
-	x, y = labelledRows(x, y, lo.Channel.Classes)
+// CalibrateLabels returns nil for too few records, and if the equations have no solution.
+func CalibrateLabels(o aggregation.LabelOptions, fit LabelFit, x *mat.Dense, y []int,
+	rng *rand.Rand) *Calibration {
+	l := labels{o}
+	x, y = labelledRows(x, y, l.Channel.Classes)
 	if len(y) < 2*calibrationFolds {
 		return nil
 	}
 	_, means := centred(fit.Model.Scores(x))
-	held, off, err := lo.heldOut(x, y, fit.Lambda, rng)
+	held, off, err := l.heldOut(x, y, fit.Lambda, rng)
 	if err != nil {
 		return nil
 	}
@@ -60,7 +63,7 @@ func (lo LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.
 	share, along := make([]float64, columns), 0.0
 	for i, k := range y {
 		for column, t := range held.RawRowView(i) {
-			u := lo.Channel.Unbiased(k == column+lo.Channel.Classes-columns)
+			u := l.Channel.Unbiased(k == column+l.Channel.Classes-columns)
 			share[column] += u / float64(n)
 			along += u * t / float64(n)
 		}
@@ -69,8 +72,8 @@ func (lo LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.
 	if !ok {
 		return nil
 	}
-	low, lowest := lo.farthest(held, off, share, along, -1)
-	high, highest := lo.farthest(held, off, share, along, 1)
+	low, lowest := l.farthest(held, off, share, along, -1)
+	high, highest := l.farthest(held, off, share, along, 1)
 	if !lowest || !highest {
 		return nil
 	}
@@ -84,7 +87,7 @@ func (lo LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.
 	}
 	r.Slope *= more
 	out := &Calibration{Recalibration: r, Low: more * low, High: more * high}
-	out.SlopeSD = out.Slope * math.Log(out.High/out.Slope) / Normal95
+	out.SlopeSD = out.Slope * math.Log(out.High/out.Slope) / aggregation.Normal95
 	for k, mean := range means { // shift the intercepts for scores that are not centred
 		out.Intercept[k] -= r.Slope * mean
 	}
@@ -94,7 +97,7 @@ func (lo LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.
 // farthest returns the lower (side −1) or upper (side 1) end of the interval: the slope whose mean
 // along the scores is Normal95 standard deviations from the observed one, by the errors that this
 // slope implies. It returns false if there is none.
-func (lo LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64,
+func (l labels) farthest(held *mat.Dense, off []*mat.Dense, share []float64,
 	along, side float64) (float64, bool) {
 	to, slope := along, 0.0
 	for range intervalRounds {
@@ -103,9 +106,9 @@ func (lo LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float
 			return 0, false
 		}
 		slope = r.Slope
-		_, sd := deviations(r, lo.targetErrors(recalibrated(held, r, lo.Channel.Classes), held,
+		_, sd := deviations(r, l.targetErrors(recalibrated(held, r, l.Channel.Classes), held,
 			off))
-		to = along + side*Normal95*sd
+		to = along + side*aggregation.Normal95*sd
 	}
 	return slope, true
 }
@@ -128,14 +131,14 @@ func centred(s *mat.Dense) (*mat.Dense, []float64) {
 
 // heldOut returns each record's centred scores by the fit to the other folds, N×columns, and for
 // each fit its distance from the fits' mean on all records.
-func (lo LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
+func (l labels) heldOut(x *mat.Dense, y []int, lambda float64,
 	rng *rand.Rand) (held *mat.Dense, off []*mat.Dense, err error) {
 	n := len(y)
 	fold := make([]int, n)
 	for to, i := range rng.Perm(n) {
 		fold[i] = to % calibrationFolds
 	}
-	held = mat.NewDense(n, learners.Columns(lo.Channel.Classes), nil)
+	held = mat.NewDense(n, learners.Columns(l.Channel.Classes), nil)
 	for f := range calibrationFolds {
 		var in []int
 		for i := range y {
@@ -144,12 +147,12 @@ func (lo LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
 			}
 		}
 		tx, ty := pickLabelled(x, y, in)
-		risk, err := lo.risk(tx, ty, rng)
+		risk, err := l.risk(tx, ty, rng)
 		if err != nil {
 			return nil, nil, err
 		}
-		s, _ := centred(lo.solve(risk, lambda, labelFinal, labelIterations,
-			lo.start(tx, ty, lambda, rng)).Scores(x))
+		s, _ := centred(l.solve(risk, lambda, labelFinal, labelIterations,
+			l.start(tx, ty, lambda, rng)).Scores(x))
 		off = append(off, s)
 		for i := range n {
 			if fold[i] == f {
@@ -157,7 +160,7 @@ func (lo LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
 			}
 		}
 	}
-	mean := mat.NewDense(n, learners.Columns(lo.Channel.Classes), nil)
+	mean := mat.NewDense(n, learners.Columns(l.Channel.Classes), nil)
 	for _, s := range off {
 		mean.Add(mean, s)
 	}
@@ -171,9 +174,9 @@ func (lo LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
 // targetErrors returns the covariance of the errors of the shares, then of the mean along the
 // held-out scores, at the records' probabilities p (N×classes). A fit's variance is 9/10 of the sum
 // of the fits' squared distances.
-func (lo LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
+func (l labels) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
 	n, columns := held.Dims()
-	keep, flip := lo.Channel.Keep, lo.Channel.Flip()
+	keep, flip := l.Channel.Keep, l.Channel.Flip()
 	scale := 1 / ((keep - flip) * (keep - flip) * float64(n) * float64(n))
 	out := mat.NewSymDense(columns+1, nil)
 	add := func(k, l int, v float64) { out.SetSym(k, l, out.At(k, l)+scale*v) }
@@ -187,7 +190,7 @@ func (lo LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.S
 	}
 	for i := range n {
 		for k := range r {
-			r[k] = flip + (keep-flip)*p.At(i, k+lo.Channel.Classes-columns)
+			r[k] = flip + (keep-flip)*p.At(i, k+l.Channel.Classes-columns)
 		}
 		t := held.RawRowView(i)
 		along, mean := variance(t)

@@ -1,15 +1,16 @@
-package aggregation
+package fitting
 
 import (
 	"math"
 	"slices"
 
-	"caucus/aggregation/solving"
-
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"caucus/aggregation"
+	"caucus/aggregation/solving"
 )
 
 // QueryAnswer estimates the mean of a query over the private records, with its sources of error.
@@ -154,7 +155,7 @@ func (u UnreleasedShift) gap(weighted []float64) []float64 {
 // cells³.
 const mostUntold = 1024
 
-// UnreleasedShift leaves out each column in turn. It predicts the column's released means (a text
+// UnreleasedShiftOf leaves out each column in turn. It predicts the column's released means (a text
 // has one for each level) from those in which the column has no part, by the pool's regression with
 // the fit's ridge. The column's value is the squared prediction error, minus noise and sampling,
 // plus one standard error of the noise (so more noise never makes a release look better), over the
@@ -162,11 +163,11 @@ const mostUntold = 1024
 //
 // It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022,
 // with the size of the shift learned from the columns themselves).
-func (fd *FeatureDesign) UnreleasedShift(x *mat.Dense, means []float64, noise Noise,
+func UnreleasedShiftOf(fd *aggregation.FeatureDesign, x *mat.Dense, means []float64, noise Noise,
 	lambda, records float64) UnreleasedShift {
 	n, cells := x.Dims()
 	u := UnreleasedShift{Records: records,
-		means: floats.ScaleTo(make([]float64, len(means)), fd.scale(), means)}
+		means: floats.ScaleTo(make([]float64, len(means)), 1/fd.Norm(), means)}
 	if cells > mostUntold || cells < 2 {
 		return u
 	}
@@ -174,7 +175,7 @@ func (fd *FeatureDesign) UnreleasedShift(x *mat.Dense, means []float64, noise No
 	gap := u.gap(base.mean)
 	sampling := 1/records + 1/float64(n)
 	squares := 0.0
-	for _, out := range fd.columns() {
+	for _, out := range columnsOf(fd) {
 		var rest []int
 		in := map[int]bool{}
 		for _, j := range slices.Concat(out.cells, out.touched) {
@@ -233,40 +234,40 @@ func (fd *FeatureDesign) UnreleasedShift(x *mat.Dense, means []float64, noise No
 // (touched).
 type leftOut struct{ cells, touched []int }
 
-// columns lists the design's columns. In mapped rows each feature is a column.
-func (fd *FeatureDesign) columns() (all []leftOut) {
-	if fd.mapped {
-		for j := range fd.names {
+// columnsOf lists the design's columns. In mapped rows each feature is a column.
+func columnsOf(fd *aggregation.FeatureDesign) (all []leftOut) {
+	if len(fd.Groups) == 0 {
+		for j := range fd.Cells() {
 			all = append(all, leftOut{cells: []int{j}})
 		}
 		return all
 	}
 	place := map[string]int{}
-	for _, g := range fd.groups {
-		if g.second.Width > 0 || g.bins > 0 {
+	for _, g := range fd.Groups {
+		if g.Second.Width > 0 || g.Bins > 0 {
 			continue
 		}
-		k, seen := place[g.first.Column]
+		k, seen := place[g.First.Column]
 		if !seen {
 			k = len(all)
-			place[g.first.Column] = k
+			place[g.First.Column] = k
 			all = append(all, leftOut{})
 		}
-		for j := range g.width {
-			all[k].cells = append(all[k].cells, g.cell+j)
+		for j := range g.Width {
+			all[k].cells = append(all[k].cells, g.Cell+j)
 		}
 	}
-	for _, g := range fd.groups {
-		if g.second.Width == 0 && g.bins == 0 {
+	for _, g := range fd.Groups {
+		if g.Second.Width == 0 && g.Bins == 0 {
 			continue
 		}
-		for _, column := range []string{g.first.Column, g.second.Column} {
+		for _, column := range []string{g.First.Column, g.Second.Column} {
 			k, of := place[column]
 			if !of || column == "" {
 				continue
 			}
-			for j := range g.width {
-				all[k].touched = append(all[k].touched, g.cell+j)
+			for j := range g.Width {
+				all[k].touched = append(all[k].touched, g.Cell+j)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"caucus/aggregation"
 	"caucus/internal/testlevel"
 	"caucus/learners"
 )
@@ -90,16 +91,16 @@ func TestCalibrateLabels(t *testing.T) {
 		keep, lambda     float64
 	}
 	for _, c := range testlevel.Of(t,
-		[]world{{2, "logistic", CorrectionBackward, .95, 1e-3},
-			{2, "sigmoid", CorrectionNone, .95, 1e-5},
-			{3, "logistic", CorrectionBackward, .95, 1e-3}},
+		[]world{{2, "logistic", aggregation.CorrectionBackward, .95, 1e-3},
+			{2, "sigmoid", aggregation.CorrectionNone, .95, 1e-5},
+			{3, "logistic", aggregation.CorrectionBackward, .95, 1e-3}},
 		1) {
 		loss, err := learners.LossNamed(c.loss)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes}, Loss: loss,
-			Risk: RiskAccuracy, Correction: c.correction, Lambda: c.lambda}
+		o := aggregation.LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes}, Loss: loss,
+			Risk: aggregation.RiskAccuracy, Correction: c.correction, Lambda: c.lambda}
 		truth := linearWorld(c.classes, d)
 		var off, circular []float64
 		for seed := range uint64(trials) {
@@ -109,7 +110,7 @@ func TestCalibrateLabels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := o.Calibrate(fit, x, y, r)
+			found := CalibrateLabels(o, fit, x, y, r)
 			if found == nil {
 				t.Fatal("no calibration")
 			}
@@ -146,8 +147,8 @@ func TestCalibrateLabelsRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := LabelOptions{Channel: learners.Channel{Keep: .75, Classes: 2}, Loss: loss,
-		Risk: RiskAccuracy, Correction: CorrectionBackward, Lambda: 1e-3}
+	o := aggregation.LabelOptions{Channel: learners.Channel{Keep: .75, Classes: 2}, Loss: loss,
+		Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward, Lambda: 1e-3}
 	truth := linearWorld(2, 6)
 	for name, c := range map[string]struct {
 		rows  int
@@ -165,7 +166,7 @@ func TestCalibrateLabelsRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := o.Calibrate(fit, x, y, r); got != nil {
+		if got := CalibrateLabels(o, fit, x, y, r); got != nil {
 			t.Errorf("%s: slope %g ± %g", name, got.Slope, got.SlopeSD)
 		}
 	}

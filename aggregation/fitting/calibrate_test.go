@@ -1,4 +1,4 @@
-package aggregation
+package fitting
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/internal/testlevel"
 	"caucus/learners"
@@ -64,8 +65,8 @@ func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationT
 		}
 	}
 	sums := make([]float64, classes*d)
-	for j, v := range CrossSums(x, y, classes) {
-		sums[j] = float64(v) + crossScale*n*calibrationSd*r.NormFloat64()
+	for j, v := range aggregation.CrossSums(x, y, classes) {
+		sums[j] = float64(v) + aggregation.SumScale*n*calibrationSd*r.NormFloat64()
 	}
 	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums,
 		CrossTerms{FitTerms: FitTerms{Classes: classes, Lambda: lambda}, Deviation: calibrationSd,
