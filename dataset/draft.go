@@ -244,11 +244,9 @@ func firstText(levels []string) string {
 	return ""
 }
 
+// decimalComma matches a number written 1.234,5: a comma before the decimals, and points between
+// groups of three digits or none.
 var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$`)
-
-// HasDecimalComma reports whether a text is a number written 1.234,5: a comma before the decimals,
-// and points between groups of three digits or none.
-func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
 // usualLayouts are the date formats to guess. None but YYYYMMDD is the text of a number.
 var usualLayouts = []dates.Layout{

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"caucus/cmd/internal/console"
@@ -11,11 +8,6 @@ import (
 )
 
 func main() { console.Main(newRoot) }
-
-// Main runs one command line. It returns 0 for success, 1 for failure, 2 for wrong usage.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return console.Execute(ctx, newRoot, args, stdout, stderr)
-}
 
 // program is what this program adds to an agent's verbs: its forecasts, and the clock of its tests.
 func program() siteverbs.Program {

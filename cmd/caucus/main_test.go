@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -38,6 +40,11 @@ func TestMain(m *testing.M) {
 		underFaults()
 		console.Main(siteRoot)
 	}})
+}
+
+// Main runs one command line. It returns 0 for success, 1 for failure, 2 for wrong usage.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return console.Execute(ctx, newRoot, args, stdout, stderr)
 }
 
 // siteRoot makes the commands of caucus-agent.
