@@ -181,7 +181,7 @@ func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.now()), Doubt: reply.Doubt}, nil
 }
 
-// changed makes a call that changes a study, and returns the study as it is then.
+// changed makes a call that changes a study, and returns the study after the change.
 func changed[Q any](ctx context.Context, c *Client, verb, ref string, call unary[Q, pb.Summary],
 	request *Q) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)

@@ -64,8 +64,8 @@ type Client struct {
 // unary is a call of one message in each direction, as gRPC generates them.
 type unary[Q, A any] func(context.Context, *Q, ...grpc.CallOption) (*A, error)
 
-// ask makes a call within the client's time for one. Its error says what was to be done, and is the
-// server's (FromStatus).
+// ask makes a call within the client's time for one call. Its error begins with what, the thing to
+// do, and wraps the server's (FromStatus).
 func ask[Q, A any](ctx context.Context, c *Client, what string, call unary[Q, A], request *Q,
 	options ...grpc.CallOption) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
@@ -291,7 +291,7 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// PingEvery is the least time between a client's questions whether its connection is there. A
+// PingEvery is the shortest interval at which a client checks that its connection still works. A
 // server must allow it (keepalive.EnforcementPolicy).
 const PingEvery = 10 * time.Second
 
@@ -300,7 +300,8 @@ const PingEvery = 10 * time.Second
 // another replica leads. Another one takes over within about this time.
 const listTime = 4 * time.Second
 
-// shortLists is how many questions have listTime each. A new leader is there by then.
+// shortLists is the number of tries that have listTime each. After them, a new leader has taken
+// over.
 const shortLists = 3
 
 // list asks again, on a new connection, while one of several replicas does not answer. The last

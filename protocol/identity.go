@@ -65,8 +65,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckPerson refuses what is no name of a person. It takes letters of any script, as in Anna
-// O'Brien-Müller, and no name by which an audit line calls the policy, the ledger or a person.
+// CheckPerson refuses a text that cannot be a person's name. Names may have letters of any script,
+// as in Anna O'Brien-Müller. Words by which an audit line calls the policy or the ledger are
+// refused.
 func CheckPerson(name string) error {
 	ok := utf8.RuneCountInString(name) <= 63 && !strings.HasSuffix(name, " ")
 	before := ' '
@@ -151,8 +152,8 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 
 // Addresses are those of a coordinator's replicas.
 type Addresses struct {
-	// Number grows with each list that the coordinator signs. So a list of before, from a replica
-	// that led then, takes nobody back. 0 means that the list has no number.
+	// Number grows with each list that the coordinator signs, so an older list, from a former
+	// leader, replaces no newer one. 0 means that the list has no number.
 	Number int64 `json:"number"`
 	// List has commas between the addresses; "" means that they are not known.
 	List string `json:"addresses"`

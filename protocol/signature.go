@@ -172,8 +172,8 @@ func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifie
 	return chain, nil
 }
 
-// Signed is a document's exact bytes with the signature over them: what is verified is what was
-// stored.
+// Signed is a document's exact bytes with the signature over them. The stored bytes are the ones
+// that are verified.
 type Signed = study.Signed
 
 // ReadSigned verifies a document and reads it strictly. Errors wrap ErrDamaged.

@@ -19,8 +19,9 @@ func Lock(dir string) (release func(), err error) { return LockFile(filepath.Joi
 // ErrShared says that other accounts may write in a folder.
 var ErrShared = errors.New("other accounts of this machine may write in it")
 
-// RefuseShared refuses a folder in which another account than this process's and root may write: it
-// could put there what a daemon takes for its own. Root may look at the folder of any account.
+// RefuseShared refuses a folder in which an account other than this process's and root may write,
+// because it could plant files that a daemon would take for its own. Root may open the folder of
+// any account.
 func RefuseShared(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
