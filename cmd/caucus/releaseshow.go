@@ -15,6 +15,7 @@ import (
 	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
+	"caucus/study/survival/lifetable"
 )
 
 // shownRelease is the JSON document of "caucus release show".
@@ -46,6 +47,7 @@ type shownRelease struct {
 	// own JSON.
 	Tables []study.ReportTable `json:"tables,omitempty"`
 	ROC    []judged.Curve      `json:"roc,omitempty"`
+	At     []lifetable.Reading `json:"survival_at,omitempty"` // at the times that were asked for
 	Result json.RawMessage     `json:"result"`
 }
 
@@ -56,7 +58,8 @@ func newRelease(c *console.Console) *cobra.Command {
 }
 
 func newReleaseShow(c *console.Console) *cobra.Command {
-	return &cobra.Command{
+	var at []float64
+	cmd := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show what a release holds, with coefficients in the schema's units",
 		Long: `Show what a release holds: the parties that took part, the guarantee, and the meaning of
@@ -64,8 +67,9 @@ the numbers. For a classifier from released sums (mechanism cross), also show od
 ratios: per 10 years of age, or for a level against a reference level. They are in the
 schema's units, and corrected for the ridge by one Newton step. Intervals cover privacy
 noise and sampling; a column has one only if its coverage was measured
-(docs/analyst.md).`,
-		Example: "  caucus release show release.json",
+(docs/analyst.md). Of survival curves, --at reads the share without the event at times
+of your choice, at no further cost in privacy.`,
+		Example: "  caucus release show release.json\n  caucus release show release.json --at 365,730",
 		Args:    console.OneArgument("release show", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, p, err := usableRelease(args[0])
@@ -91,6 +95,17 @@ noise and sampling; a column has one only if its coverage was measured
 				doc.Output, doc.Calibrated, doc.Coefficients = of.Output, of.Calibration,
 					trained.CoefficientsOf(r)
 			}
+			if len(at) > 0 {
+				t, err := lifetable.TableOf(r)
+				if err != nil || p.Kind != "survival" {
+					return console.Usagef("--at reads survival curves: %s is a release of kind %s, which has none", args[0], p.Kind)
+				}
+				for _, time := range at {
+					doc.At = append(doc.At, t.At(time)...)
+				}
+				told.Tables = append(told.Tables, t.ReadAt(at))
+				doc.Tables = told.Tables
+			}
 			for _, l := range told.Lines {
 				if l.Name == "coefficients" {
 					doc.Why = l.Text
@@ -102,4 +117,6 @@ noise and sampling; a column has one only if its coverage was measured
 			return c.Print(doc, func(w io.Writer) { describeRelease(w, r, p, told) })
 		},
 	}
+	cmd.Flags().Float64SliceVar(&at, "at", nil, "times, such as 365,730, at which to read survival curves")
+	return cmd
 }

@@ -1499,6 +1499,30 @@ var mutants = []mutant{
 		found: "TestEveryRecordHasOneCell",
 	},
 	{
+		name: "records of no curve are not counted", room: "study/survival", file: "statistic.go",
+		old:   "\t\tout[c.CellOf(r, i)]++\n",
+		new:   "\t\tif cell := c.CellOf(r, i); cell > 0 {\n\t\t\tout[cell]++\n\t\t}\n",
+		found: "TestNeighbours",
+	},
+	{
+		name: "a band between edges takes the hazard as even", room: "study/survival/lifetable", file: "at.go",
+		old:   "Low: to.Low, High: from.High",
+		new:   "Low: from.Low, High: to.High",
+		found: "TestAt",
+	},
+	{
+		name: "the intervals of a curve leave its noise out", room: "study/survival/lifetable", file: "curve.go",
+		old:   "sd := math.Sqrt(sampling + noise)\n\t\tleast",
+		new:   "sd := math.Sqrt(sampling + noise*0)\n\t\tleast",
+		found: "TestCoverage",
+	},
+	{
+		name: "a median that is not reached has no lower end", room: "study/survival/lifetable", file: "curve.go",
+		old:   "return validation.Number{Unknown: notReached}, first",
+		new:   "return validation.Number{Unknown: notReached}, 0",
+		found: "TestEdges",
+	},
+	{
 		name: "a record moves one count of a curve", room: "study/survival", file: "statistic.go",
 		old:   "L1: 2, L2sq: 2, Cells: 2,",
 		new:   "L1: 1, L2sq: 1, Cells: 1,",

@@ -35,6 +35,7 @@ type Terms struct {
 	Expected float64   `json:"expected" yaml:"expected" help:"share of the records expected to have the event until then, for bins and forecast (default .25)"`
 	Bins     int       `json:"bins,omitempty" yaml:"bins" help:"intervals of equal length (default: 4 to 20, by the noise)"`
 	Edges    []float64 `json:"edges,omitempty" yaml:"edges" help:"upper ends of intervals of your own, in place of bins"`
+	Entry    string    `json:"entry,omitempty" yaml:"entry" help:"column of the time at which somebody came under observation: always refused, because curves take everybody as observed from time 0"`
 	PerParty int64     `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is said of a whole party"`
 }
 
@@ -91,6 +92,8 @@ func (Kind) Check(p study.Plan) error {
 	case p.Unit == privacy.Party && t.PerParty > maxPerParty:
 		return study.PlanError("survival.per_party",
 			"%d records of a party, at most %d are possible", t.PerParty, maxPerParty)
+	case t.Entry != "":
+		return study.PlanError("survival.entry", "%q: curves take everybody as observed from time 0, and of people who came later only those count who lived to that time, so that a curve would be too high: measure the time from when somebody came, and leave entry out", t.Entry)
 	case t.PerParty < 0 || t.PerParty > 1<<40:
 		return study.PlanError("survival.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
 	case !(t.Expected > 0 && t.Expected < 1):
@@ -274,7 +277,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	if t.By != "" {
 		leaves += ", for each level of " + t.By
 	}
-	leaves += "; how many lie in none of these"
+	leaves += "; how many lie in none of these (everybody counts as observed from time 0)"
 	w := study.Words{
 		CountsMissing: true,
 		Leaves:        leaves, Received: "counts of its records by time and event",

@@ -144,7 +144,15 @@ func TestNeighbours(t *testing.T) {
 		r := encode(t, p, oddRecords())
 		var vectors [][]int64
 		for i := range r.Len() {
-			vectors = append(vectors, c.count(r.Select([]int{i})))
+			v, sum := c.count(r.Select([]int{i})), int64(0)
+			for _, n := range v {
+				sum += n
+			}
+			if sum != 1 {
+				t.Errorf("where %q: record %d adds %d to the sum, which a replacement moves", where,
+					i, sum)
+			}
+			vectors = append(vectors, v)
 		}
 		b := c.Bound()
 		var most privacy.Bound
@@ -179,6 +187,7 @@ func TestHostileTerms(t *testing.T) {
 		"give a time above 0":           func(t *Terms) { t.Edges, t.Until = nil, -5 },
 		"too short beside the range":    func(t *Terms) { t.Edges = []float64{1e-9, 50} },
 		"is no level that the schema":   func(t *Terms) { t.Event.Is = "other" },
+		"from time 0":                   func(t *Terms) { t.Entry = "days" },
 		"is the event itself":           func(t *Terms) { t.Causes = []string{"relapse"} },
 	} {
 		p := planOf(t, relapse, func(p *study.Plan) {

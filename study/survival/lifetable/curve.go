@@ -150,13 +150,17 @@ func unit(j int) []float64 {
 	return w
 }
 
+// notReached is said of a median, and of an end of its interval, that a curve does not fall to.
+const notReached = "not reached"
+
 // median returns the time at which half have had the event: ln S is linear within an interval, and
 // the curve and its band never rise. An end that the band does not reach is open. Unknown says that
-// the curve does not reach a half, or that there is none.
-func (h hazards) median(edges []float64) validation.Number {
+// the curve does not reach a half, or that there is none. The second result is the lower end of the
+// interval, also of a median that is not reached; 0 if the band does not reach a half either.
+func (h hazards) median(edges []float64) (validation.Number, float64) {
 	known := h.known()
 	if h.end == 0 {
-		return validation.Number{Unknown: "too few records"}
+		return validation.Number{Unknown: "too few records"}, 0
 	}
 	var mid, low, high []float64
 	for j := range known {
@@ -168,16 +172,15 @@ func (h hazards) median(edges []float64) validation.Number {
 	if h.zero { // the curve falls to 0 in the last interval, at whose end at the latest half had it
 		mid, low = append(mid, math.Inf(-1)), append(low, math.Inf(-1))
 	}
+	first, _ := crossing(low, edges)
 	at, ok := crossing(mid, edges)
 	if !ok {
-		return validation.Number{Unknown: "not reached"}
+		return validation.Number{Unknown: notReached}, first
 	}
-	n := validation.Number{Value: at}
-	n.Low, _ = crossing(low, edges)
-	if n.High, ok = crossing(high, edges); !ok {
-		n.NoHigh, n.High = true, 0
-	}
-	return n
+	n := validation.Number{Value: at, Low: first}
+	n.High, ok = crossing(high, edges)
+	n.NoHigh = !ok
+	return n, first
 }
 
 // crossing returns the time at which the running minimum of ln S, linear between the ends of

@@ -104,14 +104,14 @@ func TestEdgesOfLife(t *testing.T) {
 	if p := none.points(edges); len(p) != 2 || p[1].Survival.Value != 1 || p[1].Survival.Low != 1 {
 		t.Errorf("nobody has the event: %+v", p)
 	}
-	if m := none.median(edges); m.Unknown != "not reached" {
+	if m, _ := none.median(edges); m.Unknown != "not reached" {
 		t.Errorf("nobody has the event: median %+v", m)
 	}
 	all := newHazards(counts{events: []float64{7, 0}, censored: []float64{0, 0}, columns: 1})
 	if p := all.points(edges); len(p) != 1 || p[0].Survival.Value != 0 {
 		t.Errorf("all have the event at once: %+v", p)
 	}
-	if m := all.median(edges); m.Value != 1 {
+	if m, _ := all.median(edges); m.Value != 1 {
 		t.Errorf("all have the event at once: median %+v", m)
 	}
 	empty := newHazards(counts{events: []float64{0, 0}, censored: []float64{0, 0}, columns: 1})

@@ -37,8 +37,8 @@ func countsOf(l survival.Layout, values []float64, group int, variance float64) 
 }
 
 func group(h hazards, name string, edges []float64) Group {
-	g := Group{Level: name, Beyond: h.beyond, Points: h.points(edges), Median: h.median(edges),
-		Mean: h.restricted(edges)}
+	g := Group{Level: name, Beyond: h.beyond, Points: h.points(edges), Mean: h.restricted(edges)}
+	g.Median, g.MedianLow = h.median(edges)
 	if known := h.known(); known > 0 {
 		g.MeanTo = edges[known-1]
 	}

@@ -14,7 +14,8 @@ import (
 type Forecast struct {
 	Events float64 // expected in the smallest group, over all sites
 	// SD is the expected standard deviation of survival, Private with noise, of all records without
-	// privacy (Pooled), and of one site's alone without privacy (Alone).
+	// privacy (Pooled), and of one site's alone without privacy (Alone), as if all sites
+	// were of one size: a plan knows no site's own. The largest site is better off alone.
 	Private, Pooled, Alone float64
 }
 
@@ -54,7 +55,7 @@ func forecast(edges []float64, columns int, shares []float64, size study.Size, s
 }
 
 // ForecastNoise implements study.NoiseForecaster. It warns where the curve is no narrower than one
-// site's alone, and says whether four intervals would be.
+// equal site's alone, and says whether four intervals would be.
 func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	p := f.Plan()
 	t := study.TermsOf[survival.Terms](p)
@@ -69,11 +70,11 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	shares := f.Counted.Shares(f.Pool())
 	edges, columns := f.Counted.Edges, f.Counted.Columns
 	got := forecast(edges, columns, shares, size, t.Expected, sd*sd)
-	words, warning := fmt.Sprintf("the smallest group is expected to have %.0f events; its survival at %g then has a 95 %% interval of ± %s, of all records without privacy ± %s, of one site of %d alone ± %s points (%d intervals)",
+	words, warning := fmt.Sprintf("the smallest group is expected to have %.0f events; its survival at %g then has a 95 %% interval of ± %s, of all records without privacy ± %s, of one of %d equal sites alone ± %s points (%d intervals)",
 		got.Events, t.Until, points(got.Private), points(got.Pooled), size.Parties,
 		points(got.Alone), len(edges)), ""
 	if !got.Worth() {
-		warning = "the curve is not expected to be narrower than one site's alone: use "
+		warning = "the curve is not expected to be narrower than that of one of equally large sites alone: use "
 		few := []float64{t.Until / 4, t.Until / 2, 3 * t.Until / 4, t.Until}
 		if forecast(few, columns, shares, size, t.Expected, sd*sd).Worth() {
 			warning += "fewer intervals (bins: 4)"

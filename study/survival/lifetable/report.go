@@ -47,6 +47,22 @@ func (t Table) named(level string) string {
 	return cmp.Or(strings.TrimSpace(t.By+" "+level), "all")
 }
 
+// MedianWords writes a group's median and its interval, and "not reached" for each of the three
+// that the curve or its band does not fall to.
+func (t Table) MedianWords(g Group) string {
+	if g.MedianLow == 0 {
+		return g.Median.Unknown
+	}
+	value, high, digits := notReached, notReached, t.digits()
+	if g.Median.Known() {
+		value = fmt.Sprintf("%.*f", digits, g.Median.Value)
+	}
+	if g.Median.Bounded() {
+		high = fmt.Sprintf("%.*f", digits, g.Median.High)
+	}
+	return fmt.Sprintf("%s (%.*f to %s)", value, digits, g.MedianLow, high)
+}
+
 // last returns the last point of a curve, the zero Point without one.
 func (g Group) last() Point {
 	if len(g.Points) == 0 {
@@ -227,15 +243,12 @@ func (t Table) summary() study.ReportTable {
 		Head: []string{cmp.Or(t.By, "group"), "records", "events", "median " + t.Axis(),
 			"mean " + t.Axis()}}
 	for _, g := range t.Groups {
-		median, mean := g.Median.Unknown, "unknown"
-		if g.Median.Known() {
-			median = g.Median.Words(t.digits())
-		}
+		mean := "unknown"
 		if g.Mean.Known() {
 			mean = fmt.Sprintf("%s up to %s", g.Mean.Words(t.digits()), t.TimeText(g.MeanTo))
 		}
 		out.Rows = append(out.Rows, []string{cmp.Or(g.Level, "all"), whole(g.Records),
-			whole(g.Events), median, mean})
+			whole(g.Events), t.MedianWords(g), mean})
 	}
 	return out
 }

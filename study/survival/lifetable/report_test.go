@@ -28,8 +28,8 @@ func TestReportWords(t *testing.T) {
 				Mean:   validation.Number{Value: 300.25, Low: 290, High: 310}},
 			{Level: "b", Records: 80, Points: []Point{point(365./3, .6, 80), point(730./3, .3, 40)},
 				Ends:   "too few records",
-				Median: validation.Number{Value: 150.5, Low: 120, NoHigh: true},
-				Mean:   validation.Number{Value: 170, Low: 160, High: 180}, MeanTo: 730. / 3},
+				Median: validation.Number{Value: 150.5, Low: 120, NoHigh: true}, MedianLow: 120,
+				Mean: validation.Number{Value: 170, Low: 160, High: 180}, MeanTo: 730. / 3},
 		}, Compared: []Comparison{{Of: "b", To: "a", Ratio: ratio, At: 730. / 3,
 			Difference: validation.Number{Value: -.5, Low: -.6, High: -.4}}}}
 	body, err := json.Marshal(table)
@@ -50,7 +50,7 @@ func TestReportWords(t *testing.T) {
 	for _, want := range []string{
 		"status = relapse, about 180 records at 3 sites: 80.0 (70.0 to 90.0) % of arm a, 30.0 (20.0 to 40.0) % of arm b are without the event at 243.3 days; the hazard of arm b is 0.50 (0.40 to 0.62) times that of arm a, unadjusted",
 		`["a","100","0","not reached","300 (290 to 310) up to 365"]`,
-		`["b","80","0","150 (120 or more)","170 (160 to 180) up to 243.3"]`,
+		`["b","80","0","150 (120 to not reached)","170 (160 to 180) up to 243.3"]`,
 		`["b","0.50 (0.40 to 0.62)","","-50.0 (-60.0 to -40.0) at 243.3 days"]`,
 		"the curve of arm b ends at 243.3 days: too few records",
 		"records with dead, alive count as last seen",

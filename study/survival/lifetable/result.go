@@ -45,8 +45,10 @@ type Group struct {
 	Points  []Point `json:"points"`
 	// Ends says why the curve ends before the last edge, "" if it does not.
 	Ends string `json:"ends,omitempty"`
-	// Median has an interval and no standard deviation.
-	Median validation.Number `json:"median"`
+	// Median has an interval and no standard deviation. MedianLow is the lower end of the interval,
+	// also where the curve itself does not fall to a half; 0 if the band does not either.
+	Median    validation.Number `json:"median"`
+	MedianLow float64           `json:"median_low,omitempty"`
 	// Mean is the mean time without the event up to MeanTo, the end of the last interval that
 	// somebody survives (restricted mean).
 	Mean   validation.Number `json:"mean"`
