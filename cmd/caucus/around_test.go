@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMapAround: a draft leaves out what is no record, and simulate reads the file as declare does,
-// a malformed row too. The ages are 30 to 69, so their mean is 49.5.
+// TestMapAround: a draft leaves out lines that are no records. simulate reads a file as declare
+// does, also with a malformed row. The ages are 30 to 69, so their mean is 49.5.
 func TestMapAround(t *testing.T) {
 	dir := t.TempDir()
 	schema := filepath.Join(dir, "schema.yaml")

@@ -66,8 +66,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestPoolSaysMissing: whoever checks a pool reads how many of its cells are missing, and what
-// stands in their place.
+// TestPoolSaysMissing: a check of a pool says how many of its cells are missing, and which values
+// replace them.
 func TestPoolSaysMissing(t *testing.T) {
 	dir := t.TempDir()
 	pool, schema := filepath.Join(dir, "pool.csv"), filepath.Join(dir, "schema.yaml")

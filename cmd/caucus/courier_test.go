@@ -161,7 +161,7 @@ func TestCarriedIsSent(t *testing.T) {
 	var answering sync.WaitGroup
 	for _, name := range carriedParties {
 		answering.Go(func() {
-			// A carrier who takes the key out causes no charge and closes nothing.
+			// If a carrier removes the key, nothing is charged and nothing is closed.
 			out, err := caucus(ctx, dir, "agent", "answer", "keyless.pack", "--out", name+".answer",
 				"--config", name+".yaml").CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "no key to seal an answer to") {

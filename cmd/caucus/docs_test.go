@@ -415,7 +415,7 @@ func shapeOf(words []string) []string {
 	return shape
 }
 
-// standAmong says whether words occur among others, in the same order.
+// standAmong reports whether words occur among others, in the same order.
 func standAmong(words, others []string) bool {
 	for _, w := range words {
 		at := slices.Index(others, w)
@@ -449,8 +449,8 @@ func TestVerbsThatMoved(t *testing.T) {
 	}
 }
 
-// wrongCommand says what is wrong with a command line; "" if nothing. The verb or a flag may not
-// exist, a complete line may have wrong arguments, or the study may not have a term.
+// wrongCommand returns what is wrong with a command line, "" if nothing: an unknown verb or flag,
+// wrong arguments of a complete line, or a term that the study does not have.
 func wrongCommand(words []string, whole bool) string { return wrongIn(newRoot, words, whole) }
 
 // wrongIn is wrongCommand of a program's commands.
@@ -486,7 +486,7 @@ func wrongIn(root func(*console.Console) *cobra.Command, words []string, whole b
 	return wrongTerms(cmd)
 }
 
-// wrongTerms says what is wrong with the study terms on a command line.
+// wrongTerms returns what is wrong with the study terms on a command line.
 func wrongTerms(cmd *cobra.Command) string {
 	kind, file, err := kindAndFile(cmd, cmd.Flags().Args())
 	if err != nil {

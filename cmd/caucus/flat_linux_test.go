@@ -108,8 +108,8 @@ func TestPredictIsFlat(t *testing.T) {
 	}
 }
 
-// TestPredictBroken: a file with a broken line near its end, after many parts, leaves no answer:
-// nothing on stdout, no new file, an old one as it was.
+// TestPredictBroken: if a line near the end of a large file is broken, there is no answer: nothing
+// on stdout and no new file, and an old file stays unchanged.
 func TestPredictBroken(t *testing.T) {
 	dir := t.TempDir()
 	made(t, dir)

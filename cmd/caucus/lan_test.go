@@ -15,9 +15,9 @@ import (
 // inLAN in the environment says that this process has a network of its own, which nobody else uses.
 const inLAN = "CAUCUS_TEST_IN_LAN"
 
-// lan is a network of virtual machines, made of Linux's network namespaces: each replica has one,
-// and PostgreSQL. The test's process is on it too. Links can be cut and roads closed. All of it
-// ends with the process's own namespace.
+// lan is a network of virtual machines, made of Linux's network namespaces. Each replica has one,
+// and so has PostgreSQL. The test's process is on the network too. Links can be cut and routes
+// closed. All of it ends with the process's own namespace.
 type lan struct {
 	t    *testing.T
 	pids map[string]int // of a process that holds each machine's namespace

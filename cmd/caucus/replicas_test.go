@@ -33,8 +33,8 @@ type threeReplicas struct {
 
 var replicaNames = []string{"one", "two", "three", "four"}
 
-// startThreeReplicas runs the ten commands. With a lan each replica has a machine of its own there,
-// and PostgreSQL another one.
+// startThreeReplicas runs the ten commands. With a lan, each replica and PostgreSQL have their own
+// machines.
 func startThreeReplicas(t *testing.T, lan *lan) *threeReplicas {
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if len(programs) == 0 {
@@ -152,7 +152,7 @@ func (t *threeReplicas) answers() {
 }
 
 // TestThreeReplicas runs the ten commands, and the one that adds a fourth replica. Then the leader
-// is paused, and the next one killed, and another answers each time.
+// is paused, and the next leader is killed. Each time another replica answers.
 func TestThreeReplicas(t *testing.T) {
 	t.Parallel()
 	r := startThreeReplicas(t, nil)

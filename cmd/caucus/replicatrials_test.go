@@ -134,7 +134,7 @@ func (t *threeReplicas) config(name string) folder.Config {
 	return must(folder.LoadConfig(filepath.Join(t.folder(name), folder.ConfigFile)))
 }
 
-// others are the two replicas beside one.
+// others are the two replicas besides the given one.
 func (t *threeReplicas) others(name string) []string {
 	return slices.DeleteFunc(slices.Clone(replicaNames[:3]),
 		func(other string) bool { return other == name })
@@ -171,7 +171,7 @@ func (t *threeReplicas) again(name string) {
 		"sleep .2; kill -0 $! && break; done", name))
 }
 
-// within waits for something, for a minute at most, and reports whether it came.
+// within waits for a condition, for a minute at most, and reports whether it became true.
 func within(is func() bool) bool {
 	for begun := time.Now(); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(begun) > time.Minute {
@@ -216,14 +216,14 @@ type trial struct {
 	epoch, agents bounds
 }
 
-// TestReplicaTrials measures what faults of the leader cost: how long until another one leads, how
-// long agents wait beyond their poll, how long the others list as alive who is not, and how long it
-// takes until they list one that starts. Disturbances that pass make no takeover. Where the system
-// and the user can have networks of their own (Linux, root, unshare and ip), each replica has a
-// machine of its own, whose links are cut as well. A long run does the trials of docs/operator.md a
-// minute apart, and holds its medians to those that the design promises. The longest times are
-// promised for a machine with time to spare; on another one a test would fail now and then, so they
-// may be twice as long here. A short run does one trial, and bounds nothing.
+// TestReplicaTrials measures the effect of faults of the leader: how long until another replica
+// leads, how long agents wait beyond their poll, and how long the others list an ended replica as
+// alive or a started one as gone. Short disturbances cause no takeover. On systems whose user can
+// make networks (Linux, root, unshare and ip), each replica has its own machine, whose links are
+// also cut. A long run does the trials of docs/operator.md a minute apart, and compares its medians
+// with the design's promises. The longest times are promised for a machine with time to spare.
+// Elsewhere a test would sometimes fail, so they may be twice as long here. A short run does one
+// trial without bounds.
 //
 //	CAUCUS_TEST=long go test ./cmd/caucus -run TestReplicaTrials -v -timeout 90m
 func TestReplicaTrials(t *testing.T) {
@@ -329,7 +329,7 @@ func TestReplicaTrials(t *testing.T) {
 			for range trial.times {
 				l := r.leader()
 				if testlevel.Long() && !trial.needless && trial.before == nil {
-					// so that the silence of before has not doubled
+					// so that the earlier takeover has not doubled the allowed silence
 					time.Sleep(time.Until(took.Add(62 * time.Second)))
 				}
 				killed := ""

@@ -41,7 +41,7 @@ func underFaults() {
 	}
 }
 
-// daemon is a process under supervision: it is restarted whenever it ends.
+// daemon is a supervised process, which is restarted whenever it ends.
 type daemon struct {
 	name string // the folder's name
 	args []string
@@ -83,7 +83,7 @@ func (d *daemon) run(ctx context.Context) {
 	}
 }
 
-// down kills the process, and calls do while it is down.
+// down kills the process, and calls do before it is restarted.
 func (d *daemon) down(do func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -413,7 +413,7 @@ func (f *federated) play(r *rand.Rand, restores bool) {
 	f.rules()
 }
 
-// open opens a study, and says whether it is open or has ended.
+// open opens a study, and reports whether it is open or has ended.
 func (f *federated) open(name string) bool {
 	ctx, stop := f.context()
 	defer stop()

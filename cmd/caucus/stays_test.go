@@ -276,7 +276,7 @@ func (n *network) holding(texts [][]byte) (in []string) {
 	return in
 }
 
-// left lists what is on the machines' disks: files and, of databases, tables with their columns.
+// left lists what the machines' disks contain: files and, for databases, tables with their columns.
 func (n *network) left() (all []string) {
 	n.files(func(machine, name, path string) {
 		all = append(all, machine+" "+name)

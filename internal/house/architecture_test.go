@@ -256,8 +256,8 @@ var beyondSites = []string{
 	"study/verify",
 }
 
-// reachOf returns a room and all rooms that it is made of. TestImports holds the table to what is
-// imported.
+// reachOf returns a room and all rooms that it consists of. TestImports compares the table with the
+// real imports.
 func reachOf(room string) map[string]bool {
 	reached := map[string]bool{}
 	var reach func(room string)
@@ -312,9 +312,9 @@ func TestCSVLeavesThroughOneRoom(t *testing.T) {
 	}
 }
 
-// TestModules: the product's module stands alone, since "go install" refuses one with a
-// replacement and a go.work would hide what it lacks. The laboratory is a module of its own,
-// with the product's versions of what both use.
+// TestModules: the product's module has no replacements, because "go install" refuses them, and no
+// go.work, because it would hide missing modules. The laboratory is a separate module with the same
+// versions of shared dependencies.
 func TestModules(t *testing.T) {
 	if _, err := os.Stat("go.work"); err == nil {
 		t.Error("there is a go.work: take it away")
@@ -365,9 +365,9 @@ var otherWords = map[string]map[string]string{
 	"analyst/simulate":          {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
 }
 
-// mayName says whether a room may name kinds or their mechanisms: the tables of
-// kinds and of what is said of them, the demo, which runs one study of each, and commands, whose
-// flags are theirs.
+// mayName reports whether a room may name kinds or their mechanisms. Allowed are the tables of
+// kinds and of their descriptions, the demo, which runs a study of each kind, and commands with
+// flags of a kind.
 func mayName(room string) bool {
 	return slices.Contains([]string{"study/kinds", "study/kinds/results", "study/conformance",
 		"internal/testsite", "analyst/terms", "analyst/demo", "lab"}, room) ||
@@ -378,8 +378,8 @@ func mayName(room string) bool {
 var ordinary = []string{"auto", "average", "cross", "describe", "evaluate", "labels", "logistic",
 	"majority", "means", "moment", "none", "output", "ratio", "tally"}
 
-// TestKindsAreNamedAtHome: no room asks which kind or mechanism it has before it. What
-// differs is a method of the task, so that a kind is written in one folder.
+// TestKindsAreNamedAtHome: no other room asks for the kind or mechanism at hand. Differences
+// between kinds are methods of the task, so that a kind is written in one folder.
 func TestKindsAreNamedAtHome(t *testing.T) {
 	used := map[string]map[string]bool{}
 	names := slices.Concat(kinds.Names(), kinds.Mechanisms())
@@ -450,7 +450,7 @@ func TestKindsAreNamedAtHome(t *testing.T) {
 	}
 }
 
-// TestRoomsAreDocumented: every room says what it is about.
+// TestRoomsAreDocumented: every room has a package comment that says what the room is about.
 func TestRoomsAreDocumented(t *testing.T) {
 	for room := range rooms {
 		if _, err := os.Stat(room); err != nil || room == "protocol/pb" ||
@@ -463,16 +463,16 @@ func TestRoomsAreDocumented(t *testing.T) {
 	}
 }
 
-// machineTime lists the files of the daemons that may ask the machine for its
-// time, and why. All others are given a clock.
+// machineTime lists the daemons' files that may read the machine's clock, with the reason. All
+// others are given a clock.
 var machineTime = map[string]string{
 	"internal/clock/clock.go": "it is the clock that others are given",
 	"agent/site/steptime.go":  "it measures the machine",
 	"agent/silence.go":        "it lengthens deadlines that net/http sets by the machine's time",
 }
 
-// TestClocksAreGiven: the daemons ask no clock but the one in their Config, so
-// that tests can set it and no wait is of another.
+// TestClocksAreGiven: daemons use only the clock in their Config, so that tests can set it and
+// every wait follows it.
 func TestClocksAreGiven(t *testing.T) {
 	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer",
 		"NewTicker"}

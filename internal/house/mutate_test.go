@@ -19,8 +19,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// TestMutantsFit: the text that each mutant changes is in the code, once, so that whoever
-// changes that code makes the mistake anew.
+// TestMutantsFit: the text that a mutant replaces occurs exactly once in the code. Whoever changes
+// that code must adapt the mutant.
 func TestMutantsFit(t *testing.T) {
 	for _, m := range mutants {
 		source, err := os.ReadFile(filepath.Join(m.room, m.file))
@@ -159,9 +159,8 @@ func build(t *testing.T, some []mutant) string {
 	return dir
 }
 
-// withMutants is a file with mutants in it, and the name of its package: each changes one
-// function, of which there is then a copy with the mistake, and that is called where the
-// mutant is awake.
+// withMutants returns a file with mutants, and its package's name. For each mutant the file has a
+// copy of one function with the mistake in it, which is called while the mutant is switched on.
 func withMutants(t *testing.T, path, source string, which []int) (text, name string) {
 	t.Helper()
 	honest := parsed(t, path, source)
@@ -193,7 +192,7 @@ func withMutants(t *testing.T, path, source string, which []int) (text, name str
 	return source + copies, honest.Name.Name
 }
 
-// edit puts a text in the place of so many bytes.
+// edit replaces a number of bytes by a text.
 type edit struct {
 	drop int
 	text string

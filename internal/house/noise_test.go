@@ -60,8 +60,8 @@ func noiseQuestions(file *ast.File) (at []token.Pos) {
 	return at
 }
 
-// TestNoiseIsClosed: package study alone knows which settings of noise there are; all others
-// ask a setting, so that a new one is answered for in one place.
+// TestNoiseIsClosed: only package study knows the list of noise settings. All other code calls a
+// setting's methods, so that a new setting is defined in one place.
 func TestNoiseIsClosed(t *testing.T) {
 	files := token.NewFileSet()
 	comparison := regexp.MustCompile(`\b(eq|ne) [^}]*\.Noise\b`)

@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// drawn is every call of this module's that the operating system's randomness goes into
-// (crypto/rand, and crypto/hpke, which draws by itself), by room and function: all that must be
-// nobody's to know or to guess, but for noise, is one of these. Noise is drawn by privacy's
-// system alone (privacy/process_test.go).
+// drawn lists, by room and function, every call of this module that reads the operating system's
+// randomness (crypto/rand, and crypto/hpke, which reads it by itself). Every secret or
+// unpredictable value comes from one of these calls, except for noise, which only privacy's system
+// draws (privacy/process_test.go).
 var drawn = map[string]string{
 	"agent.newRun":                     "rand.Read(run)",
 	"agent/site.shardKey":              "rand.Read(key)",
@@ -50,10 +50,10 @@ var drawn = map[string]string{
 	"study/bodies.Task.Split":          "form.Split(shares.ContextOf(s.Hash(), string(party)), vector, random)",
 }
 
-// TestRandomnessIsTheSystems: shares, nonces, keys and whatever else is drawn come from the
-// system's randomness where they are made, and nowhere from anything else: a call that is not
-// in the list, or one that is gone from where the list has it, is a mistake or wants a line.
-// Rooms that make such things have no other generator but where it is said why.
+// TestRandomnessIsTheSystems: shares, nonces, keys and all other random values come directly from
+// the system's randomness. The test fails for a call that is not in the list, and for a listed call
+// that no longer exists. Rooms that make such values have no other generator, except where the list
+// gives a reason.
 func TestRandomnessIsTheSystems(t *testing.T) {
 	found := map[string]string{}
 	generators := map[string]bool{}

@@ -39,8 +39,8 @@ var inCircles = map[string]int{
 // unordered rooms have too many files for a list: their circles are counted alone.
 var unordered = []string{"cmd/caucus"}
 
-// TestReadingOrder: whoever reads a room's files in the order of its doc.go meets nothing
-// before it is declared, but in a circle of files, and leaves no file out.
+// TestReadingOrder: in the order of a room's doc.go, no file uses a declaration of a later file,
+// except within a circle of files, and no file is left out.
 func TestReadingOrder(t *testing.T) {
 	exports := exported(t)
 	seen := 0
@@ -95,8 +95,7 @@ func TestReadingOrder(t *testing.T) {
 	}
 }
 
-// readingOrder is the order that a room's doc.go gives: the names of files in its list, as
-// they come.
+// readingOrder is the order in a room's doc.go: the names of files in its list, in sequence.
 func readingOrder(t *testing.T, room string) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(room, "doc.go"), nil,
@@ -149,8 +148,8 @@ func forward(order []string, uses map[use]string, circle map[string]string) (all
 	return all
 }
 
-// circles are the files that use each other, directly or over others, each with the first
-// name of its circle.
+// circles are the sets of files that use each other, directly or through others. Each file maps to
+// the first name of its circle.
 func circles(uses map[use]string) map[string]string {
 	reaches := map[use]bool{}
 	var files []string

@@ -28,8 +28,8 @@ var updateReference = flag.Bool("update-reference", false, "write docs/reference
 
 const referencePage = "docs/reference.md"
 
-// TestReference: docs/reference.md has every key of every file that people write,
-// with what the code's own comments say of it, and no key that is not there.
+// TestReference: docs/reference.md has every key of every file that people write, with the comment
+// from the code, and no other keys.
 func TestReference(t *testing.T) {
 	r := reference{source: map[string]map[string]*ast.TypeSpec{}}
 	r.line("# Every key of every file")
@@ -169,8 +169,8 @@ func (r *reference) study() {
 // row is one line of a table: keys that share a comment.
 type row struct{ keys, kinds, says []string }
 
-// table writes the keys below a path. Embedded types with the tag inline add their
-// own to it; what has keys of its own gets a table after it.
+// table writes the keys below a path. Embedded types with the tag inline add their keys to the same
+// table. A value with keys of its own gets a table after this one.
 func (r *reference) table(path, room, typeName string, defaults any) {
 	type nested struct{ path, room, typeName string }
 	var rows []row
@@ -326,8 +326,7 @@ func (r *reference) fields(room, name string) []*ast.Field {
 	return s.Fields.List
 }
 
-// written says whether a struct is written as one: it has keys, and does not read
-// itself from a text.
+// written reports whether a struct is written as keys and values, and not as one text.
 func (r *reference) written(room, name string) bool {
 	for _, f := range r.fields(room, name) {
 		if f.Tag != nil && strings.Contains(f.Tag.Value, "yaml:") {
@@ -341,8 +340,7 @@ func (r *reference) written(room, name string) bool {
 	return false
 }
 
-// named is the room and the name of the type behind pointers, lists and maps; ""
-// where it is none of ours.
+// named is the room and name of the type behind pointers, lists and maps, or "" for a foreign type.
 func (r *reference) named(room string, e ast.Expr) (in, name string) {
 	switch x := e.(type) {
 	case *ast.StarExpr:

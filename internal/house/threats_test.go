@@ -15,9 +15,9 @@ import (
 
 var updateThreats = flag.Bool("update-threats", false, "write docs/generated/threats.md anew")
 
-// TestThreatModel: every claim of the threat model, a list item that begins with its
-// name, has a line of tests in testdata/threats.txt; every such test exists, and every
-// line is of a claim. docs/generated/threats.md has both side by side.
+// TestThreatModel: every claim of the threat model (a list item that begins with its name) has a
+// line of tests in testdata/threats.txt. Every such test exists, and every line belongs to a claim.
+// docs/generated/threats.md shows both side by side.
 func TestThreatModel(t *testing.T) {
 	const model, shown, generated = "docs/threat-model.md", "internal/house/testdata/threats.txt",
 		"docs/generated/threats.md"

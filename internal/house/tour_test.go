@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestTourIsTrue: each stop of docs/tour.md, a file and a function of it, is there.
+// TestTourIsTrue: each file and function in docs/tour.md exists.
 func TestTourIsTrue(t *testing.T) {
 	page, err := os.ReadFile("docs/tour.md")
 	if err != nil {
@@ -41,8 +41,8 @@ func TestTourIsTrue(t *testing.T) {
 var designed = []string{"agent", "coordinator", "protocol", "learners", "aggregation", "privacy",
 	"auxdata", "cmd", "deploy"}
 
-// TestRootIsExplained: the root has the folders of the design, and docs/tour.md says of each
-// other entry why it is there.
+// TestRootIsExplained: the root has the folders of the design, and docs/tour.md gives a reason for
+// every other entry.
 func TestRootIsExplained(t *testing.T) {
 	page, err := os.ReadFile("docs/tour.md")
 	if err != nil {
