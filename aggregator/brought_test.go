@@ -15,8 +15,8 @@ import (
 type shelf struct {
 	mu      sync.Mutex
 	pool    [32]byte // named by the plan
-	refuses error    // why it refuses the plan
-	full    error    // why it has no room
+	refuses error    // why the helper refuses the plan
+	full    error    // why the helper has no room
 	room    []int64
 	kept    map[study.Hash][2]string
 	asked   int

@@ -112,8 +112,8 @@ func TestEndAfterCharge(t *testing.T) {
 	}
 }
 
-// TestTell: a failure at the coordinator is told to the helper until it answers, then no more.
-// Studies that did not fail are not told, and a restored coordinator tells nothing.
+// TestTell: the coordinator repeats its report of a failed study until the helper answers. It
+// reports no other studies, and a restored coordinator reports nothing.
 func TestTell(t *testing.T) {
 	ctx := t.Context()
 	task, goesOn := taskOf(3, 2), taskOf(4, 2)
@@ -157,7 +157,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestUntoldIndex: the search for untold failures reads no study that is over and told.
+// TestUntoldIndex: the search for unreported failures reads no study that is over and reported.
 func TestUntoldIndex(t *testing.T) {
 	w := newWorld(t)
 	must(0, w.servers[0].view(t.Context(), study.Hash{}, func(tx *transaction) error {

@@ -66,8 +66,8 @@ func TestPlaces(t *testing.T) {
 		t.Error("a study is not released after its deadline")
 	}
 	promised(1)
-	// The idle study's deadline was moved, and its budget is another's by now: it is asked for
-	// again before contributions are checked.
+	// The idle study's deadline was moved, and another study holds its budget by now. The helper
+	// reserves the budget again before it checks contributions.
 	w.servers[1].config.Affords = func(study.Task) error { return errors.New("spent") }
 	for i, p := range idle.Plan().Roster {
 		upload := uploadOf(idle, p, votes(idle, i, false), 1, w.under(idle))

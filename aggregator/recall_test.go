@@ -97,10 +97,10 @@ func TestSnapshotBeforeAcceptance(t *testing.T) {
 	}
 }
 
-// TestSnapshotAfterAcceptance: a helper restored between acceptance and release draws again, which
-// nothing here prevents. But each share names its step and ledger line, so two of them contradict
-// each other for whoever has both. Shown a share that it lacks, it answers nothing until it is
-// reconciled, which charges that share by its line.
+// TestSnapshotAfterAcceptance: a helper that was restored to a state between acceptance and release
+// draws again, which nothing here prevents. But each share names its step and ledger line, so two
+// such shares contradict each other for anybody who has both. If the helper is shown a share that
+// it lacks, it answers nothing until it is reconciled, which charges that share by its line.
 func TestSnapshotAfterAcceptance(t *testing.T) {
 	ctx := t.Context()
 	task, next := taskOf(3, 2), taskOf(4, 2)
@@ -172,12 +172,12 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 		before[privacy.Party].Epsilon(1e-6) {
 		t.Error("the share that was lost is not charged")
 	}
-	for range 2 { // shown the same again, it answers
+	for range 2 { // shown the same share again, it answers
 		if _, err := w.servers[0].OpenStudy(ctx, next.Hash(), link{w}); err != nil {
 			t.Errorf("reconciled: %v", err)
 		}
 	}
-	// Documents that others signed prove nothing.
+	// Documents with other signatures prove nothing.
 	forged := Signed{Document: first.Document,
 		Signature: w.signers[0].Sign(protocol.ShareDocument, first.Document)}
 	if err := w.servers[1].Recall(ctx, forged); !errors.Is(err, protocol.ErrDamaged) ||
@@ -211,10 +211,10 @@ func (w *world) releases(task study.Task) {
 	must(w.servers[0].Advance(ctx, h, link{w}))
 }
 
-// TestShownWhileBehind: a restored helper looks at what the coordinator shows it although it
-// answers nothing, also where its head file was lost. Reconciling charges each lost release by its
-// own line, and nothing else. A charge that an operator gives too low is found once the share is
-// shown.
+// TestShownWhileBehind: a restored helper accepts shares that the coordinator shows, although it
+// answers nothing else, also if its head file was lost. Reconciling charges each lost release by
+// its own line, and nothing else. If an operator states too low a cost, this is found once the
+// share is shown.
 func TestShownWhileBehind(t *testing.T) {
 	for name, headLost := range map[string]bool{"a newer head file": false, "no head file": true} {
 		for _, typed := range []bool{false, true} {

@@ -48,7 +48,7 @@ func TestSilent(t *testing.T) {
 		t.Errorf("it is silent since %v, and answered at %v", since(), a.answered)
 	}
 	a.begin()(nil)
-	end(status.Error(codes.DeadlineExceeded, "")) // it was busy all the time
+	end(status.Error(codes.DeadlineExceeded, "")) // the helper was busy all the time
 	silent(false)
 	for _, test := range []struct {
 		code codes.Code
@@ -68,8 +68,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// hung is a helper whose process runs, and whose calls answer nothing: its store is locked, or its
-// disk hangs.
+// hung is a helper whose process runs but whose calls never return, because its store is locked or
+// its disk hangs.
 type hung struct{ pb.UnimplementedHelperServer }
 
 func (hung) hang(
@@ -108,10 +108,10 @@ func (cl *cutListener) Accept() (net.Conn, error) {
 	return cutConn{c, &cl.cut}, err
 }
 
-// TestDeadlines: no call to a silent helper lasts longer than its deadline. Silent is one that
-// accepts connections and says nothing, one whose line is cut or whose process is stopped, and one
-// whose process runs and whose calls hang: there work on contributions may take its 2 minutes, and
-// ends at once when whoever waits ends it. Each silence is noticed.
+// TestDeadlines: no call to a silent helper lasts longer than its deadline. A helper can be silent
+// in three ways: it accepts connections and sends nothing, its line is cut or its process is
+// stopped, or its process runs and its calls hang. In the last case, work on contributions may take
+// its 2 minutes, and ends at once if the caller ends it. Each silence is noticed.
 func TestDeadlines(t *testing.T) {
 	calls := map[string]func(context.Context, *Remote) error{
 		"Accept": func(ctx context.Context, r *Remote) error {
@@ -225,9 +225,9 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestBusyHelperAnswers: while a helper works on one study, it answers what changes nothing at
-// once: whether it is there, whether it has a share, and what it accepted. A coordinator asks
-// nothing more of a study that both released, whatever its other studies do.
+// TestBusyHelperAnswers: while a helper works on one study, it immediately answers calls that
+// change nothing: whether it is alive, whether it has a share, and what it accepted. A coordinator
+// asks nothing more about a study that both released, whatever its other studies do.
 func TestBusyHelperAnswers(t *testing.T) {
 	task := taskOf(3, 2)
 	w, h := newWorld(t, task), task.Hash()
@@ -249,8 +249,8 @@ func TestBusyHelperAnswers(t *testing.T) {
 	}
 }
 
-// TestTurns: a study waits for no call about another study, and for its own no longer than its
-// caller.
+// TestTurns: a study never waits for a call about another study, and waits for its own calls no
+// longer than its caller does.
 func TestTurns(t *testing.T) {
 	s := &Server{turns: map[Digest]chan struct{}{}}
 	release := must(s.take(t.Context(), Digest{1}))

@@ -88,7 +88,7 @@ func TestLearn(t *testing.T) {
 	done := make(chan learned, 1)
 	go func() { c, err := PinCoordinator(ctx, c); done <- learned{c, err} }()
 	ask := func(as *protocol.Signer, code string) (key protocol.SignerKey, err error) {
-		for ctx.Err() == nil { // until it listens
+		for ctx.Err() == nil { // until the helper listens
 			key, err = aggregator.HelperByCode(ctx, c.Listen, as, code)
 			if err == nil || !strings.Contains(err.Error(), "refused") {
 				break
@@ -143,7 +143,7 @@ func TestLearn(t *testing.T) {
 	}
 	wrong := []byte(codeOf(own))
 	if wrong[0]++; wrong[0] != '8' {
-		wrong[0] = '7' // which it was not
+		wrong[0] = '7' // a letter that the code does not have
 	}
 	_, err = Init(InitOptions{Dir: dir + "2", Coordinator: string(wrong)})
 	if err == nil || !strings.Contains(err.Error(), "read again") {
