@@ -71,8 +71,7 @@
 //     request.go, period.go, ledger.go, reserve.go, release.go. journal/ is a journal on disk.
 //  7. The hash chain, what others may see of it, and its repair: line.go, unanswered.go, chain.go,
 //     begin.go, reconcile.go.
-//  8. Beside the ledger: guarantee.go (what several releases guarantee together), counts.go,
-//     labelguide.go.
+//  8. Beside the ledger: guarantee.go (what several releases guarantee together), counts.go.
 //
 // Each file's test would catch a wrong proof. A sampler's law is computed, not sampled, and real
 // draws follow it roll by roll (drawlaw_test.go). audit/, which knows no mechanism, tries to refute

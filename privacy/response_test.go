@@ -277,32 +277,3 @@ func TestResponsePublished(t *testing.T) {
 		}
 	}
 }
-
-func TestGuidance(t *testing.T) {
-	// Smallest odd n for levels .95, .99 and .999.
-	for epsilon, want := range map[float64][3]int{0.1: {4329, 8661, 15281}, 0.5: {175, 347, 613},
-		1: {45, 87, 155}} {
-		keep := must(CalibrateExponential(2, epsilon)).KeepProbability()
-		for i, level := range []float64{0.95, 0.99, 0.999} {
-			if got := LabelsFor(keep, level); got != want[i] {
-				t.Errorf("ε %g, level %g: %d labels, want %d", epsilon, level, got, want[i])
-			}
-		}
-	}
-	for _, n := range []int{1, 2, 3, 10, 11, 500, 501} {
-		for _, keep := range []float64{0.3, 0.5, 0.62, 0.999} {
-			b := distuv.Binomial{N: float64(n), P: keep}
-			want := 0.
-			for i := (n + 1) / 2; i <= n; i++ {
-				want += b.Prob(float64(i))
-			}
-			if got := MostKept(n, keep); math.Abs(got-want) > 1e-11 {
-				t.Errorf("MostKept(%d, %g) = %.13f, want %.13f", n, keep, got, want)
-			}
-		}
-	}
-	if LabelsFor(0.5, 0.95) != 0 || LabelsFor(0.4, 0.95) != 0 || LabelsFor(0.96, 0.95) != 1 ||
-		MostKept(0, 0.6) != 1 {
-		t.Error("edges of the guidance")
-	}
-}

@@ -25,7 +25,7 @@ import (
 	"caucus/study/classify"
 	"caucus/study/kinds"
 	"caucus/study/kinds/planning"
-	"caucus/study/labels"
+	"caucus/study/labels/learned"
 	"caucus/study/stated"
 )
 
@@ -54,7 +54,7 @@ type forecastDocument struct {
 	// ShareError and NoiseWords forecast the effect of noise for kinds without a Forecast.
 	ShareError float64         `json:"share_error,omitempty"`
 	NoiseWords string          `json:"noise_forecast,omitempty"`
-	Labels     *labels.Guide   `json:"labels,omitempty"` // only for labels
+	Labels     *learned.Guide  `json:"labels,omitempty"` // only for labels
 	Warning    string          `json:"warning,omitempty"`
 	Curves     []forecastCurve `json:"curves,omitempty"`
 }
@@ -213,7 +213,7 @@ func (fc *forecastCommand) run(cmd *cobra.Command) error {
 		ShareError: made.ShareError, NoiseWords: made.Noise, Warning: made.Warning,
 	}
 	if fc.Kind == "labels" {
-		guide, err := labels.MakeGuide(fc.Parties*fc.Records, len(schema.Classes()),
+		guide, err := learned.MakeGuide(fc.Parties*fc.Records, len(schema.Classes()),
 			made.Plan.Epsilon)
 		if err != nil {
 			return console.Usagef("%w", err)

@@ -1,4 +1,4 @@
-package labels
+package learned
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func MakeGuide(n, classes int, epsilon float64) (Guide, error) {
 			return g, err
 		}
 		w := Worth{Mechanism: name, Keep: m.KeepProbability(),
-			MostKept: privacy.MostKept(n, m.KeepProbability())}
+			MostKept: MostKept(n, m.KeepProbability())}
 		w.Spent, _ = cost.Pure.Float64()
 		w.ShareError = math.Sqrt(privacy.VarianceOf(m, b, 0, 1) / float64(n))
 		g.Mechanisms = append(g.Mechanisms, w)
@@ -73,7 +73,7 @@ func MakeGuide(n, classes int, epsilon float64) (Guide, error) {
 			}
 			row := Needed{Mechanism: name, Epsilon: e, Keep: m.KeepProbability()}
 			for _, level := range GuideLevels() {
-				row.Needed = append(row.Needed, privacy.LabelsFor(row.Keep, level))
+				row.Needed = append(row.Needed, LabelsFor(row.Keep, level))
 			}
 			g.Table = append(g.Table, row)
 		}

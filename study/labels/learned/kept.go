@@ -1,4 +1,4 @@
-package privacy
+package learned
 
 // MostKept returns P[B ≥ n/2], B ~ Binomial(n, keep): the probability that at least half of n
 // labels are published unchanged if each is kept with probability keep, 0 ≤ keep ≤ 1 (the
