@@ -1487,6 +1487,42 @@ var mutants = []mutant{
 		found: "TestWordsAreThePrograms",
 	},
 	{
+		name: "a record that drops out keeps its constant", room: "study/regress", file: "moments.go",
+		old:   "		clear(w)\n\t\treturn",
+		new:   "		clear(w)\n\t\tw[0] = m.One\n\t\treturn",
+		found: "TestEveryRecordHasItsRow",
+	},
+	{
+		name: "the bound forgets the constant of a row", room: "study/regress", file: "lattice.go",
+		old:   "return l.One*l.One + l.Longest",
+		new:   "return l.Longest",
+		found: "TestBoundBySearch",
+	},
+	{
+		name: "a replaced record moves as much as a removed one", room: "study/regress", file: "lattice.go",
+		old:   "replaced.L2sq = 50 * most * most",
+		new:   "replaced.L2sq = 25 * most * most",
+		found: "TestBoundBySearch",
+	},
+	{
+		name: "one record stands for a party", room: "study/regress", file: "lattice.go",
+		old:   "most, d := l.Records*l.Squared()",
+		new:   "most, d := l.Squared()",
+		found: "TestPartyBoundBySearch",
+	},
+	{
+		name: "a text that the schema does not name counts as a level", room: "study/regress", file: "design.go",
+		old:   "v != v || p.zero && v != 0",
+		new:   "v != v",
+		found: "TestEveryRecordHasItsRow",
+	},
+	{
+		name: "each number of a row is cut by itself", room: "study/regress", file: "lattice.go",
+		old:   "int64(v * share * float64(l.One))",
+		new:   "int64(max(-l.Radius, min(v, l.Radius)) * float64(l.One))",
+		found: "TestEveryRecordHasItsRow",
+	},
+	{
 		name: "a time on an edge counts below", room: "study/survival", file: "cells.go",
 		old:   "v >= l.time.places[bin]-onEdge",
 		new:   "v > l.time.places[bin]+onEdge",

@@ -50,6 +50,10 @@ func (t Terms) lattice(p study.Plan, dim int) (Lattice, error) {
 		l.Records = t.PerParty
 	}
 	r := int64(l.Radius * radiusSteps)
+	if !(l.Radius >= leastRadius && l.Radius <= mostRadius) || float64(r) != l.Radius*radiusSteps {
+		return l, study.PlanError("regress.radius", "%g: give %g to %d, in steps of 1/%d", l.Radius,
+			leastRadius, mostRadius, radiusSteps)
+	}
 	for ; l.One >= leastOne; l.One /= 2 {
 		l.Longest = l.One * l.One * r * r / (radiusSteps * radiusSteps)
 		if most := float64(l.Records) * float64(l.Squared()); 50*most*most < math.MaxInt64 {

@@ -3,7 +3,6 @@ package regress
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 
 	"caucus/auxdata"
@@ -75,10 +74,6 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("regress.expected", "%g: give the share of an outcome that is the label, and no other", t.Expected)
 	case t.Expected != 0 && !(t.Expected > 0 && t.Expected < 1):
 		return study.PlanError("regress.expected", "%g: give a share of the records above 0 and below 1", t.Expected)
-	case t.Radius != 0 && !(t.Radius >= leastRadius && t.Radius <= mostRadius &&
-		t.Radius*radiusSteps == math.Trunc(t.Radius*radiusSteps)):
-		return study.PlanError("regress.radius", "%g: give %g to %d, in steps of 1/%d", t.Radius,
-			leastRadius, mostRadius, radiusSteps)
 	}
 	dim, err := t.dim(p.Schema)
 	if err != nil {
