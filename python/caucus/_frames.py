@@ -236,6 +236,14 @@ def _subgroups(body: Document) -> Iterable[Tuple[Document, str, str, Document]]:
                 yield c, g["column"], level["level"], level
 
 
+def changes(body: Document) -> pd.DataFrame:
+    rows = [
+        [c["column"], c.get("level", ""), c.get("to", ""), c["change"].get("unknown", ""), c["spread"], *_number(c["change"])]
+        for c in body["coefficients"]
+    ]
+    return _frame(rows, ["column", "level", "to", "unknown"], ["spread", *NUMBER], order=["column", "level", "to", *NUMBER, "spread", "unknown"])
+
+
 def _number(n: Document) -> List[Any]:
     """value, sd, noise_sd, low, high: NaN if unknown. low or high is infinite if noise leaves it open."""
     if n.get("unknown"):
@@ -369,6 +377,10 @@ def simulated(said: Document) -> pd.DataFrame:
         return _described(said)
     if said["study"] == "evaluate":
         return _judged(said)
+    if said["study"] == "regress":
+        out = changes(said["released"])
+        out.insert(3, "true", changes(said["true"])["value"])
+        return out
     if said["study"] == "survival":
         truth = curves(said["true"]).set_index(["group", "time"])["value"]
         out = curves(said["released"])

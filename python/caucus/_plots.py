@@ -71,12 +71,31 @@ def _legend(ax: Any, given: Any, columns: int) -> None:
 
 def release(of: Release, data: Any, ax: Any) -> Any:
     pyplot()
-    draw = {"classify": _coefficients, "labels": _shares, "describe": _table_one, "evaluate": _evaluation, "ratio": _shares, "reweigh": _means, "survival": _curves}.get(of.kind)
+    draw = {"classify": _coefficients, "labels": _shares, "describe": _table_one, "evaluate": _evaluation, "ratio": _shares, "regress": _changes, "reweigh": _means, "survival": _curves}.get(of.kind)
     if draw is None:
         raise NotHeld("there is no drawing of a release of kind %s" % of.kind)
     if data is not None and of.kind != "ratio":
         raise NotHeld("a %s release says nothing of other records: leave data out" % of.kind)
     return draw(of, data, ax)
+
+
+def _changes(of: Release, _: Any, ax: Any) -> Any:
+    return _change_dots(of._of("changes"), _title(of, "Change of %s" % of.document["result"]["outcome"]), ax)
+
+
+def _change_dots(body: Dict[str, Any], title: str, ax: Any) -> Any:
+    """Changes for a standard deviation of numbers and for levels, beside 0."""
+    told = _frames.changes(body).dropna(subset=["value"])
+    if told.empty:
+        raise NotHeld("changes: no coefficient is known: changes() says why of each")
+    names = ["%s: %s, not %s" % (c.column, c.level, c.to) if c.level else "%s (+%.3g)" % (c.column, c.spread) for c in told.itertuples()]
+    value, low, high = (told[n] * told["spread"] for n in ("value", "low", "high"))
+    ax = _axes(ax, 7, 1.4 + 0.3 * len(told))
+    _dots(ax, names, value, low, high, [COLOURS[0] if a > 0 or b < 0 else GREY for a, b in zip(low, high)])
+    ax.axvline(0, color="black", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+    ax.set_xlabel("change of %s, 95 %% interval" % body["outcome"])
+    ax.set_title(title, loc="left")
+    return ax
 
 
 def _curves(of: Release, _: Any, ax: Any) -> Any:
@@ -333,6 +352,8 @@ def simulated(said: Dict[str, Any], ax: Any) -> Any:
         return _beside(frame[frame["statistic"] == "share"], ["variable", "level", "group"], "share of the records", ax)
     if kind == "evaluate":
         return _beside(frame[frame["measure"] == "AUC"], ["class", "group"], "AUC", ax)
+    if kind == "regress":
+        return _change_dots(said["released"], "One simulated release", ax)
     if kind == "survival":
         ax = _survival(said["released"], "One simulated release, 95 % bands", ax)
         for k, (_, g) in enumerate(frame.groupby("group", sort=False)):

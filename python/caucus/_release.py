@@ -23,6 +23,7 @@ FRAMES = {
     "describe": ["table_one", "histograms", "sites"],
     "evaluate": ["measures", "roc", "calibration", "thresholds"],
     "ratio": ["shares"],
+    "regress": ["changes"],
     "reweigh": ["weights", "means", "query", "path"],
     "survival": ["curves", "groups", "compared"],
 }
@@ -66,7 +67,7 @@ class Release:
 
     @property
     def kind(self) -> str:
-        """classify, labels, describe, evaluate, ratio, reweigh or survival."""
+        """classify, labels, describe, evaluate, ratio, regress, reweigh or survival."""
         return str(self.document["kind"])
 
     @property
@@ -165,6 +166,13 @@ class Release:
         released. A curve ends where too few records are left."""
         return _frames.curves(self._of("curves"))
 
+    def changes(self) -> pd.DataFrame:
+        """Of a regress release: the change of the outcome where a column is higher by 1, or a text has
+        the level and not that of to, the others being equal, with a 95 % interval of noise and
+        sampling. unknown says why a number is NaN. spread is the column's standard deviation in the
+        pool."""
+        return _frames.changes(self._of("changes"))
+
     def groups(self) -> pd.DataFrame:
         """Of a survival release: records, events, median time and mean time up to mean_to, of each
         group. unknown says why a median is NaN; an end that the band does not reach is infinite."""
@@ -257,7 +265,8 @@ class Release:
 
     def plot(self, data: Optional[Data] = None, ax: Any = None) -> Any:
         """Draw what the release holds, with Matplotlib: odds ratios, a table one, ROC and calibration,
-        shares of classes (of a ratio release in data), means of features, or survival curves.
+        shares of classes (of a ratio release in data), means of features, survival
+        curves, or changes of an outcome.
 
         ax: axes to draw in, of a drawing that needs one. Gives the axes: several of describe and
         evaluate. `release.plot().figure.savefig("odds.png")` keeps one.

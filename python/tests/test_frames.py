@@ -32,6 +32,7 @@ STUDIES = {
     "labels": {"parties": 4, "generate": 1500},
     "ratio": {"parties": 8, "records": 300, "generate": 8000},
     "reweigh": {"generate": 3000, "split": "sex=male", "query": "readmitted == yes", "folder": "hospitals", "repeats": 2},
+    "regress": {"parties": 4, "generate": 6000, "outcome": "days", "set": {"regress.columns": ["age", "sex"]}},
     "survival": {"parties": 4, "generate": 6000, "time": "days", "by": "sex"},
 }
 
@@ -252,6 +253,13 @@ class TableOne(Exact):
         for site in ("nobody", None):
             with self.assertRaisesRegex(caucus.NotHeld, "there is no table of the records"):
                 loaded("sites" if site else "counted").table_one(site=site, text=True)
+
+    def test_changes(self):
+        frame, body = loaded("regress").changes(), said("release", "show", "regress.json")["result"]
+        self.assertEqual(list(frame["column"]), [c["column"] for c in body["coefficients"]])
+        for name in ("value", "sd", "noise_sd", "low", "high"):
+            self.same(frame[name], [c["change"][name] for c in body["coefficients"]], name)
+        self.same(frame["spread"], [c["spread"] for c in body["coefficients"]])
 
     def test_curves(self):
         r, body = loaded("survival"), said("release", "show", "survival.json")["result"]
