@@ -117,6 +117,7 @@ of your choice, at no further cost in privacy.`,
 			return c.Print(doc, func(w io.Writer) { describeRelease(w, r, p, told) })
 		},
 	}
-	cmd.Flags().Float64SliceVar(&at, "at", nil, "times, such as 365,730, at which to read survival curves")
+	cmd.Flags().Float64SliceVar(&at, "at", nil,
+		"times, such as 365,730, at which to read survival curves")
 	return cmd
 }
