@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
@@ -37,6 +35,9 @@ func (c Column) Name() string {
 	}
 	return c.Column
 }
+
+// InPool reports whether the rows of a pool have the column: it is no class of the label.
+func (c Column) InPool() bool { return c.at >= 0 }
 
 // Design says how a record becomes a row of integers: One, then each column, then the outcome.
 type Design struct {
@@ -170,8 +171,8 @@ func levelColumn(column, level string, at int, pool *auxdata.Pool) Column {
 	return c.standardised(pool, 0, 0.5)
 }
 
-// leastScale bounds what a single record can weigh: a level of one row in 10,000 has more.
-const leastScale = 0.01
+// leastScale is the least spread that is more than rounding, as a share of the schema's range.
+const leastScale = 1e-6
 
 // standardised sets mean and scale by the pool, or to the given ones if the pool has no spread.
 func (c Column) standardised(pool *auxdata.Pool, middle, half float64) Column {
@@ -239,31 +240,4 @@ func (d *Design) Standard(u, row []float64, class int) bool {
 	}
 	u[len(d.Columns)] = (v - d.Outcome.Mean) / d.Outcome.Scale
 	return true
-}
-
-// usualKept is the share of the pool's rows that the usual radius leaves as they are.
-const usualKept = 0.99
-
-// radius returns the least multiple of 1/16 that 99 of 100 rows of the pool do not exceed; of the
-// classes, which a pool does not hold, the one farther from the mean. Without such rows it is that
-// of numbers of variance 1.
-func (d *Design) radius(pool *auxdata.Pool) float64 {
-	u, norms := make([]float64, d.Dim()-1), []float64{math.Sqrt(float64(d.Dim()))}
-	for i := range rows(pool) {
-		longest := -1.
-		for _, class := range []int{d.Outcome.class, d.Outcome.class + 1} {
-			if d.Standard(u, pool.Encoded.RawRowView(i), class) {
-				longest = max(longest, floats.Norm(u, 2))
-			}
-		}
-		if longest >= 0 {
-			norms = append(norms, longest)
-		}
-	}
-	if len(norms) > 1 {
-		norms = norms[1:]
-	}
-	slices.Sort(norms)
-	most := norms[int(usualKept*float64(len(norms)-1))]
-	return min(max(math.Ceil(most*radiusSteps)/radiusSteps, leastRadius), mostRadius)
 }

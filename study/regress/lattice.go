@@ -43,6 +43,11 @@ const (
 	mostDim = 66
 )
 
+// RadiusAbove returns the least possible radius that rows of this length do not exceed.
+func RadiusAbove(length float64) float64 {
+	return min(max(math.Ceil(length*radiusSteps)/radiusSteps, leastRadius), mostRadius)
+}
+
 // lattice returns the finest lattice whose bound fits an int64.
 func (t Terms) lattice(p study.Plan, dim int) (Lattice, error) {
 	l := Lattice{One: mostOne, Radius: cmp.Or(t.Radius, usualRadius), Records: 1, dim: dim}

@@ -22,7 +22,7 @@ type Terms struct {
 	Is       string   `json:"is,omitempty" yaml:"is" help:"level of the outcome that counts as 1, of a text or the label (default: the last class of the label)"`
 	Columns  []string `json:"columns" yaml:"columns" help:"columns whose coefficients are asked for; few columns have narrow intervals (default: all features)"`
 	Expected float64  `json:"expected,omitempty" yaml:"expected" help:"share of the records expected to have the level of the label that counts as 1 (default .25)"`
-	Radius   float64  `json:"radius,omitempty" yaml:"radius" help:"longest row of standardised columns and outcome; longer rows are shortened to it (default: what 99 % of the pool's rows have)"`
+	Radius   float64  `json:"radius,omitempty" yaml:"radius" help:"longest row of standardised columns and outcome; longer rows are shortened to it (default: what 95 to 99 % of the pool's rows have)"`
 	PerParty int64    `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is said of a whole party"`
 }
 
@@ -138,21 +138,6 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	// The mechanisms compare alike for every radius.
 	p.CompleteNoise(s, l.bound(*p), l.Cells())
 	return nil
-}
-
-// Tune takes the radius from the pool where a study leaves it open: its square is a row's length
-// that 99 of 100 rows of the pool do not exceed.
-func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
-	t := study.TermsOf[Terms](*p)
-	if t.Radius != 0 {
-		return nil
-	}
-	d, err := t.columns(p.Schema, pool)
-	if err != nil {
-		return err
-	}
-	t.Radius = d.radius(pool)
-	return p.SetTerms(t)
 }
 
 // Words say what is added up.

@@ -3,6 +3,7 @@ package leastsquares
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation/validation"
@@ -27,72 +28,296 @@ type Estimates struct {
 // z95 is the normal quantile of .975.
 const z95 = 1.959963984540054
 
+// leastSignal is the least value of a sum of squares, in standard deviations of its noise, that
+// gives a number.
+const leastSignal = 4
+
+// Reasons why a number is unknown.
+const (
+	tooFew    = "too few records for so many columns"
+	tooNoisy  = "noise hides how the columns differ from each other: use fewer columns, two servers, or more records"
+	unlike    = "the records are not like the pool: there some columns do not differ from each other, so leave out a column that has one value"
+	allNoise  = "noise hides how far the outcome is from the fit"
+	nothingTo = "the outcome has one value"
+)
+
 // Estimate makes the estimates from the sums of a design (regress.Moments), each with noise of this
-// variance, 0 for exact sums. The pool says how a row's length goes with what least squares leave.
-func Estimate(d *regress.Design, _ *auxdata.Pool, sums []float64, variance float64) Estimates {
-	steps := float64(d.One * d.One)
-	product := math.Sqrt(variance) / (regress.OfProduct * steps)
-	square := math.Sqrt(variance) / (regress.OfSquare * steps)
+// variance, 0 for exact sums. The pool decides which coefficients are known, and how a row's length
+// goes with what least squares leave.
+//
+// Proof note. With x = (1, z) let Ĝ = G + E be the released Σxxᵀ and ĝ = g + e the released Σx·y,
+// M = Ĝ⁻¹. Then β̂ − β = M·r, r = e − Eβ (exactly; M is noisy). noise.residual has Cov r. To second
+// order E β̂ = β + E[G⁻¹EG⁻¹Eβ], and noise.inflation subtracts that. In β̂'s residual sum of
+// squares, q = (−β̂, 1), qᵀÂq is a minimum, so on average tr(M·Cov r) too small, and its noise is
+// that of a quadratic form (noise.form). All of this needs E small beside G, so directions are
+// left out in which the pool says that it is not (newFit). The released matrix does not say so,
+// because a lucky draw would then show what is off; of it, only the number of records enters, whose
+// noise is independent of all else.
+func Estimate(d *regress.Design, pool *auxdata.Pool, sums []float64, variance float64) Estimates {
+	a, noise := matrixOf(d, sums, variance)
+	out := Estimates{Counted: a.At(0, 0)}
+	f, why := newFit(newPublicRows(d, pool), a, noise)
+	if why == "" {
+		why = f.solve()
+	}
 	k := d.Dim() - 1
-	s, y := mat.NewSymDense(k, nil), mat.NewVecDense(k, nil)
-	for i := range k {
-		for j := i; j < k; j++ {
-			of := regress.OfProduct * steps
-			if i == j {
-				of = regress.OfSquare * steps
-			}
-			s.SetSym(i, j, sums[d.Cell(i, j)]/of)
-		}
-		y.SetVec(i, sums[d.Cell(i, k)]/(regress.OfProduct*steps))
-	}
-	out := Estimates{Counted: s.At(0, 0)}
-	var factors mat.Cholesky
-	if !factors.Factorize(s) {
-		no := validation.Number{Unknown: "the noise is too large for the columns"}
-		for range k - 1 {
-			out.Coefficients = append(out.Coefficients, no)
-		}
-		out.Intercept, out.R2, out.Residual = no, no, no
-		return out
-	}
-	var beta mat.VecDense
-	var inverse mat.SymDense
-	_ = factors.SolveVecTo(&beta, y) // an error is a large condition number
-	_ = factors.InverseTo(&inverse)
-	noise := noiseOf(beta.RawVector().Data, product*product, square*square)
-	var left, byNoise mat.Dense
-	left.Mul(&inverse, noise)
-	byNoise.Mul(&left, &inverse)
-	rest := sums[d.Cell(k, k)]/(regress.OfSquare*steps) - mat.Dot(&beta, y)
-	sigma := math.Max(0, rest) / math.Max(1, out.Counted-float64(k))
-	unit := d.Outcome.Scale * (d.Outcome.High - d.Outcome.Low)
-	number := func(by float64, j int) validation.Number {
-		n := validation.Number{Value: by * beta.AtVec(j), NoiseSD: math.Abs(by) * math.Sqrt(byNoise.At(j, j))}
-		n.SD = math.Hypot(n.NoiseSD, math.Abs(by)*math.Sqrt(sigma*inverse.At(j, j)))
-		n.Low, n.High = n.Value-z95*n.SD, n.Value+z95*n.SD
-		return n
-	}
 	for j, c := range d.Columns {
-		out.Coefficients = append(out.Coefficients, number(unit/(c.Scale*(c.High-c.Low)), j+1))
+		by := make([]float64, k)
+		by[j+1] = f.unitOf(c)
+		out.Coefficients = append(out.Coefficients, f.number(by, why))
 	}
-	out.Intercept = number(unit, 0)
-	out.R2 = validation.Number{Unknown: "not estimated"}
-	out.Residual = out.R2
+	by := make([]float64, k)
+	by[0] = f.unit
+	for j, c := range d.Columns {
+		by[j+1] = -f.unit * (c.Low/(c.High-c.Low) + c.Mean) / c.Scale
+	}
+	out.Intercept = f.number(by, why)
+	if y := d.Outcome; why == "" && out.Intercept.Known() {
+		shift := y.Low + (y.High-y.Low)*y.Mean
+		out.Intercept.Value += shift
+		out.Intercept.Low, out.Intercept.High = out.Intercept.Low+shift, out.Intercept.High+shift
+	}
+	out.R2, out.Residual = f.r2(why), f.residual(why)
 	return out
 }
 
-// noiseOf returns the covariance of the noise in y − Sβ: product is the variance of the noise on a
-// product of two numbers, square on a square.
-func noiseOf(beta []float64, product, square float64) *mat.SymDense {
-	out, sum := mat.NewSymDense(len(beta), nil), 0.
-	for _, b := range beta {
-		sum += b * b
-	}
-	for i, b := range beta {
-		out.SetSym(i, i, product*(1+sum-b*b)+square*b*b)
-		for j := range i {
-			out.SetSym(i, j, product*b*beta[j])
+// matrixOf returns the mean products' sums as a matrix, and its noise.
+func matrixOf(d *regress.Design, sums []float64, variance float64) (*mat.SymDense, noise) {
+	steps, sd := float64(d.One*d.One), math.Sqrt(variance)
+	a := mat.NewSymDense(d.Dim(), nil)
+	for i := range d.Dim() {
+		a.SetSym(i, i, sums[d.Cell(i, i)]/(regress.OfSquare*steps))
+		for j := i + 1; j < d.Dim(); j++ {
+			a.SetSym(i, j, sums[d.Cell(i, j)]/(regress.OfProduct*steps))
 		}
+	}
+	return a, noise{product: math.Pow(sd/(regress.OfProduct*steps), 2),
+		square: math.Pow(sd/(regress.OfSquare*steps), 2)}
+}
+
+// fit is a solution of noisy normal equations.
+type fit struct {
+	publicRows
+	noise
+	a       *mat.SymDense // released sums of products of (1, z, y)
+	n       float64       // records that count
+	basis   *mat.Dense    // directions that are kept, as columns
+	unit    float64       // the outcome's, for 1 of its standardised form
+	inverse *mat.SymDense // M
+	beta    []float64
+	// byNoise and bySampling are covariances of beta; plain is the one by sampling if what is left
+	// were alike for all rows, nil where that is not used.
+	byNoise, bySampling, plain *mat.Dense
+	residuals
+	left, leftSD float64 // residual sum of squares, and the standard deviation of its noise
+}
+
+// newFit chooses the directions.
+func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
+	f := &fit{publicRows: p, noise: of, a: a, n: a.At(0, 0),
+		unit: p.Outcome.Scale * (p.Outcome.High - p.Outcome.Low)}
+	k := p.Dim() - 1
+	if !(f.n >= 2*float64(k)) || !(f.n > leastSignal*math.Sqrt(of.square)) {
+		return f, tooFew
+	}
+	expected, most := mat.NewSymDense(p.Dim(), nil), mostNoise
+	if len(p.rows) > 0 {
+		expected.ScaleSym(f.n, p.moments(p.Radius, p.share()))
+	} else { // the released matrix must do, more strictly
+		expected, most = a, mostNoise/2
+	}
+	if f.basis = directions(expected, of, most); f.basis == nil {
+		return f, tooNoisy
+	}
+	return f, ""
+}
+
+const (
+	// mostNoise is the largest size of the noise, √(dimension·variance), beside the squares of the
+	// records in a direction that is kept. Up to there, intervals cover as they should
+	// (docs/regress.md).
+	mostNoise = 0.25
+	// leastShare is the least share of a direction in the squares, below which rounding decides.
+	leastShare = 1e-9
+	// mostLost is the largest squared share of a coefficient in directions that are not kept.
+	mostLost = 0.01
+)
+
+// directions returns the eigenvectors of the columns' expected products that stand out of the
+// noise, nil if none does.
+func directions(expected *mat.SymDense, of noise, most float64) *mat.Dense {
+	k := expected.SymmetricDim() - 1
+	var eigen mat.EigenSym
+	if !eigen.Factorize(expected.SliceSym(0, k), true) {
+		return nil
+	}
+	values := eigen.Values(nil) // ascending
+	least := math.Max(math.Sqrt(float64(k)*of.product)/most, leastShare*values[k-1])
+	first := 0
+	for first < k && !(values[first] > least) {
+		first++
+	}
+	if first == k {
+		return nil
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	return mat.DenseCopyOf(vectors.Slice(0, k, first, k))
+}
+
+// solve solves in the directions that are kept.
+func (f *fit) solve() string {
+	k := f.Dim() - 1
+	gram := f.a.SliceSym(0, k)
+	inner := symmetric(product(f.basis.T(), gram, f.basis))
+	var eigen mat.EigenSym
+	if !eigen.Factorize(inner, true) {
+		return unlike
+	}
+	values := eigen.Values(nil)
+	if !(values[0] > math.Max(math.Sqrt(float64(k)*f.product), leastShare*values[len(values)-1])) {
+		return unlike
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	scaled := product(f.basis, &vectors)
+	scaled.Apply(func(_, j int, v float64) float64 { return v / math.Sqrt(values[j]) }, scaled)
+	f.inverse = symmetric(product(scaled, scaled.T()))
+	f.beta = product(f.inverse, withOutcome(f.a)).RawMatrix().Data
+	floats.Sub(f.beta, f.inflation(f.inverse, f.beta))
+	ofResidual := f.residualNoise(f.beta)
+	f.byNoise = product(f.inverse, ofResidual, f.inverse)
+	q := f.quadratic()
+	f.left = mat.Inner(mat.NewVecDense(k+1, q), f.a, mat.NewVecDense(k+1, q)) +
+		mat.Trace(product(f.inverse, ofResidual))
+	f.leftSD = math.Sqrt(f.form(outer(q)))
+	f.sampling(gram)
+	return ""
+}
+
+// sampling sets the covariance by sampling. What is left is at least leastSignal of its noise's
+// standard deviations here, so that noise never makes an interval too narrow.
+//
+// For an outcome of two levels, the variance of what is left is that of the released chance of each
+// row of the pool. For a number it is the released one, and the pool says how it goes with the
+// rows; where the pool says that all is alike or better, it is taken as alike.
+func (f *fit) sampling(gram mat.Matrix) {
+	left := math.Max(f.left, leastSignal*f.leftSD) / f.n
+	f.plain = product(f.inverse, gram, f.inverse)
+	f.plain.Scale(left, f.plain)
+	f.bySampling = f.plain
+	two := f.Outcome.Level != ""
+	switch {
+	case len(f.rows) == 0:
+		f.residuals = residuals{squares: 1, spread: 2}
+		if two { // a share's variance is at most a quarter
+			f.plain.Scale(1/(4*f.Outcome.Scale*f.Outcome.Scale*left), f.plain)
+		}
+		return
+	case two:
+		f.residuals = f.publicRows.residuals(f.Radius, f.beta, f.chanceBy(f.beta))
+		left, f.plain = f.squares, nil
+	default:
+		f.residuals = f.publicRows.residuals(f.Radius,
+			f.fitted(f.basis, f.Radius, nil).beta, nil)
+	}
+	if !(f.squares > 0) {
+		f.bySampling = product(f.inverse, gram, f.inverse)
+		f.bySampling.Scale(left, f.bySampling)
+		return
+	}
+	f.bySampling = product(f.inverse, f.meat, f.inverse)
+	f.bySampling.Scale(f.n*left/f.squares, f.bySampling)
+}
+
+// withOutcome returns the products of the columns with the outcome.
+func withOutcome(a *mat.SymDense) *mat.VecDense {
+	out := mat.NewVecDense(a.SymmetricDim()-1, nil)
+	for i := range out.Len() {
+		out.SetVec(i, a.At(i, out.Len()))
 	}
 	return out
 }
+
+// number returns the number by·β, with a reason if it is unknown.
+func (f *fit) number(by []float64, why string) validation.Number {
+	if why != "" {
+		return validation.Number{Unknown: why}
+	}
+	v := mat.NewVecDense(len(by), by)
+	if in := product(f.basis.T(), v); 1-math.Pow(mat.Norm(in, 2)/floats.Norm(by, 2), 2) > mostLost {
+		return validation.Number{Unknown: tooNoisy}
+	}
+	sampling := mat.Inner(v, f.bySampling, v)
+	if f.plain != nil {
+		sampling = math.Max(sampling, mat.Inner(v, f.plain, v))
+	}
+	return around(floats.Dot(by, f.beta), mat.Inner(v, f.byNoise, v), sampling)
+}
+
+// around returns a number with its interval. Rounding may make a variance fall below 0.
+func around(value, noise, sampling float64) validation.Number {
+	n := validation.Number{Value: value, NoiseSD: math.Sqrt(math.Max(0, noise))}
+	n.SD = math.Hypot(n.NoiseSD, math.Sqrt(math.Max(0, sampling)))
+	n.Low, n.High = value-z95*n.SD, value+z95*n.SD
+	return n
+}
+
+// quadratic returns (−β, 1).
+func (f *fit) quadratic() []float64 {
+	q := make([]float64, f.Dim())
+	floats.SubTo(q[:f.Dim()-1], q[:f.Dim()-1], f.beta)
+	q[f.Dim()-1] = 1
+	return q
+}
+
+// residual returns the standard deviation of what is left of the outcome, in its unit.
+func (f *fit) residual(why string) validation.Number {
+	switch {
+	case why != "":
+		return validation.Number{Unknown: why}
+	case !(f.left > leastSignal*f.leftSD):
+		return validation.Number{Unknown: allNoise}
+	}
+	// The derivative of left/n by the matrix is qqᵀ/n − left/n²·∂n, and ∂√v = ∂v/(2√v).
+	v := f.left / f.n
+	by := outer(f.quadratic())
+	by.SetSym(0, 0, by.At(0, 0)-v)
+	noise := f.form(by) / (f.n * f.n) / (4 * v)
+	spread := f.spread
+	if f.squares > 0 {
+		spread *= v * v / (f.squares * f.squares)
+	}
+	of := around(math.Sqrt(v)*f.unit, noise*f.unit*f.unit, spread/f.n/(4*v)*f.unit*f.unit)
+	of.Low = math.Max(0, of.Low)
+	return of
+}
+
+// r2 returns the share of the outcome's variance that the columns explain.
+func (f *fit) r2(why string) validation.Number {
+	if why != "" {
+		return validation.Number{Unknown: why}
+	}
+	k := f.Dim() - 1
+	centre := make([]float64, f.Dim()) // y − ȳ
+	centre[0], centre[k] = -f.a.At(0, k)/f.n, 1
+	all := f.a.At(k, k) - f.a.At(0, k)*f.a.At(0, k)/f.n
+	switch {
+	case !(f.left > leastSignal*f.leftSD):
+		return validation.Number{Unknown: allNoise}
+	case !(all > leastSignal*math.Sqrt(f.form(outer(centre)))):
+		return validation.Number{Unknown: nothingTo}
+	}
+	rho := f.left / all
+	by := outer(f.quadratic())
+	by.AddSym(by, scaled(-rho, outer(centre)))
+	sampling := f.spreadR2 / f.n
+	if len(f.rows) == 0 { // of normal rows
+		sampling = 4 * (1 - rho) * rho * rho / f.n
+	}
+	n := around(1-rho, f.form(by)/(all*all), sampling)
+	n.Value, n.Low, n.High = share(n.Value), share(n.Low), share(n.High)
+	return n
+}
+
+func share(v float64) float64 { return math.Min(math.Max(v, 0), 1) }

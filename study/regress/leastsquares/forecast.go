@@ -1,23 +1,175 @@
 package leastsquares
 
 import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
 	"caucus/study"
 	"caucus/study/regress"
 )
 
-// ForecastNoise implements study.NoiseForecaster.
-func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
-	p := f.Plan()
-	costs, err := p.NoiseCosts(f.Moments.Bound(), f.Moments.Cells())
-	if err != nil {
-		return "", "", err
+// Outlook is what is expected of a coefficient. It follows from public inputs alone.
+type Outlook struct {
+	// Private, Pooled and Alone are its expected standard deviations, in the schema's units: as
+	// released, of all records without privacy, and of one site's alone without privacy. Private is
+	// infinite where the coefficient will be unknown.
+	Private, Pooled, Alone float64
+	// Shift is how far shortening moves it, in standard deviations Private, by the pool. ShiftSD is
+	// the standard deviation of that.
+	Shift, ShiftSD float64
+}
+
+// mostShift is the largest shift, in standard deviations: beyond, a 95 % interval holds the
+// coefficient less often than in 92 of 100 studies.
+const mostShift = 0.5
+
+// shifted reports whether the pool shows that shortening moves the coefficient too far.
+func (o Outlook) shifted() bool {
+	return !math.IsInf(o.Private, 1) && math.Abs(o.Shift)-o.ShiftSD > mostShift
+}
+
+// Forecast is what is expected of all coefficients.
+type Forecast []Outlook
+
+// Worth reports whether more than half of the coefficients are expected to have narrower intervals
+// than one site's records alone.
+func (f Forecast) Worth() bool {
+	narrow := 0
+	for _, o := range f {
+		if o.Private < o.Alone {
+			narrow++
+		}
 	}
-	for i := range costs {
-		costs[i].SD /= float64(regress.OfProduct * f.Moments.One * f.Moments.One)
+	return 2*narrow > len(f)
+}
+
+// mostShifted returns the coefficient that shortening moves farthest, of those that it moves too
+// far; −1 without one.
+func (f Forecast) mostShifted() int {
+	at := -1
+	for j, o := range f {
+		if o.shifted() && (at < 0 || math.Abs(o.Shift) > math.Abs(f[at].Shift)) {
+			at = j
+		}
 	}
-	words := p.NoiseWords(costs)
-	if narrow := p.AboutFewer(size); narrow != "" {
-		words = narrow + "\n" + words
+	return at
+}
+
+// NewForecast expects complete records like the pool's. The variance is that of the noise on a
+// sum of products, and size counts the records that the study is about.
+func NewForecast(d *regress.Design, pool *auxdata.Pool, size study.Size,
+	variance float64) Forecast {
+	p := newPublicRows(d, pool)
+	_, of := matrixOf(d, make([]float64, d.Cells()), variance)
+	k, n := d.Dim()-1, float64(size.Records)
+	out := make(Forecast, len(d.Columns))
+	for j := range out {
+		out[j].Private, out[j].Pooled, out[j].Alone = math.Inf(1), math.Inf(1), math.Inf(1)
 	}
-	return words, "", nil
+	if len(p.rows) == 0 {
+		return out
+	}
+	n *= float64(len(p.rows)) / float64(pool.Rows())
+	chance := p.share()
+	if d.Outcome.InPool() {
+		chance = nil
+	}
+	all := directions(p.moments(math.Inf(1), chance), noise{}, mostNoise)
+	if all == nil || n < 2*float64(k) {
+		return out
+	}
+	basis := directions(scaled(n, p.moments(d.Radius, chance)), of, mostNoise)
+	bare, got := p.fitted(all, math.Inf(1), chance), poolFit{}
+	if basis != nil {
+		got = p.fitted(basis, d.Radius, chance)
+		of = of.times(1 / (n * n))
+	}
+	for j, c := range d.Columns {
+		by, o := p.unitOf(c), &out[j]
+		o.Pooled = by * math.Sqrt(bare.variance(j+1)/n)
+		o.Alone = o.Pooled * math.Sqrt(float64(max(size.Parties, 1)))
+		if basis == nil || lost(basis, j+1) > mostLost {
+			continue
+		}
+		byNoise := product(got.inverse, of.residualNoise(got.beta), got.inverse).At(j+1, j+1)
+		o.Private = by * math.Sqrt(got.variance(j+1)/n+byNoise)
+		shift, sd := p.shift(all, basis, j+1)
+		o.Shift, o.ShiftSD = by*shift/o.Private, by*sd/o.Private
+	}
+	return out
+}
+
+// unitOf returns a coefficient in the schema's units, of 1 standardised.
+func (p publicRows) unitOf(c regress.Column) float64 {
+	return p.Outcome.Scale * (p.Outcome.High - p.Outcome.Low) / (c.Scale * (c.High - c.Low))
+}
+
+// lost returns the squared share of a coefficient in directions that are not kept.
+func lost(basis *mat.Dense, j int) float64 {
+	row := basis.RawRowView(j)
+	return 1 - floats.Dot(row, row)
+}
+
+// poolFit is least squares of the pool's rows.
+type poolFit struct {
+	publicRows
+	radius  float64
+	chance  func([]float64) float64
+	inverse *mat.Dense
+	beta    []float64
+	meat    *mat.SymDense
+}
+
+// fitted fits the pool's rows, shortened to a radius, in the directions of a basis.
+func (p publicRows) fitted(basis *mat.Dense, radius float64,
+	chance func([]float64) float64) poolFit {
+	f := poolFit{publicRows: p, radius: radius, chance: chance}
+	a := p.moments(radius, chance)
+	var inner mat.Dense
+	k := p.Dim() - 1
+	_ = inner.Inverse(product(basis.T(), a.SliceSym(0, k), basis)) // a large condition number
+	f.inverse = product(basis, &inner, basis.T())
+	f.beta = product(f.inverse, withOutcome(a)).RawMatrix().Data
+	f.meat = p.residuals(radius, f.beta, chance).meat
+	return f
+}
+
+// variance returns the variance of a coefficient, times the number of records.
+func (f poolFit) variance(j int) float64 {
+	row := vector(f.inverse.RawRowView(j))
+	return math.Max(0, mat.Inner(row, f.meat, row))
+}
+
+// pulls returns how far each row pulls a coefficient, times the number of rows.
+func (f poolFit) pulls(j int) []float64 {
+	out, k := make([]float64, len(f.rows)), f.Dim()-1
+	f.each(f.radius, f.chance, func(e example) {
+		x := e.w[:k]
+		out[e.row] += e.weight * floats.Dot(f.inverse.RawRowView(j), x) *
+			(e.w[k] - floats.Dot(x, f.beta))
+	})
+	return out
+}
+
+// mostTried is the most rows of the pool that say how shortening shifts a coefficient of an outcome
+// that the pool does not hold.
+const mostTried = 2000
+
+// shift returns how far shortening moves a coefficient, by the pool, and the standard deviation of
+// that. Of a class, which the pool does not hold, the odds are assumed to rise e-fold with each
+// standard deviation of the coefficient's own column.
+func (p publicRows) shift(all, basis *mat.Dense, j int) (float64, float64) {
+	var chance func([]float64) float64
+	if !p.Outcome.InPool() {
+		p.rows = p.rows[:min(len(p.rows), mostTried)]
+		start := math.Log(p.Outcome.Mean / (1 - p.Outcome.Mean))
+		chance = func(x []float64) float64 { return 1 / (1 + math.Exp(-start-x[j])) }
+	}
+	bare, short := p.fitted(all, math.Inf(1), chance), p.fitted(basis, p.Radius, chance)
+	off := short.pulls(j)
+	floats.Sub(off, bare.pulls(j))
+	return short.beta[j] - bare.beta[j], floats.Norm(off, 2) / float64(len(off))
 }

@@ -1,0 +1,123 @@
+package leastsquares
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"caucus/study"
+	"caucus/study/regress"
+)
+
+// ForecastNoise implements study.NoiseForecaster. It warns where most coefficients are no narrower
+// than one site's alone, and where shortening moves one too far. It has tried all that it advises.
+func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
+	p := f.Plan()
+	costs, err := p.NoiseCosts(f.Moments.Bound(), f.Moments.Cells())
+	if err != nil {
+		return "", "", err
+	}
+	for i := range costs {
+		costs[i].SD /= float64(regress.OfProduct * f.Moments.One * f.Moments.One)
+	}
+	got, err := forecastOf(f.Task, p.Noise, size)
+	if err != nil {
+		return "", "", err
+	}
+	words := fmt.Sprintf("95 %% intervals expected of the change of %s where a column is higher by 1 (all records without privacy; one site of %d alone; shift by shortening):",
+		f.Moments.Outcome.Name(), size.Parties)
+	for j, c := range f.Moments.Columns {
+		words += "\n" + c.Name() + ": " + got[j].words()
+	}
+	if narrow := p.AboutFewer(size); narrow != "" {
+		words += "\n" + narrow
+	}
+	warning := ""
+	if !got.Worth() {
+		warning = "most coefficients are not expected to have narrower intervals than one site's records alone: use " + f.worthAdvice(size)
+	}
+	if j := got.mostShifted(); j >= 0 {
+		if warning != "" {
+			warning += "; "
+		}
+		warning += fmt.Sprintf("shortening moves the coefficient of %s by %.1f of its standard deviations: %s", f.Moments.Columns[j].Name(), math.Abs(got[j].Shift), f.shiftAdvice(j, size))
+	}
+	return words + "\n" + p.NoiseWords(costs), warning, nil
+}
+
+func (o Outlook) words() string {
+	width := func(sd float64) string {
+		if math.IsInf(sd, 1) {
+			return "unknown"
+		}
+		return fmt.Sprintf("± %.3g", z95*sd)
+	}
+	return fmt.Sprintf("%s (%s; %s; %.1f standard deviations)", width(o.Private),
+		width(o.Pooled), width(o.Alone), o.Shift)
+}
+
+// forecastOf forecasts a task whose noise is added elsewhere than its plan says.
+func forecastOf(t regress.Task, at study.Noise, size study.Size) (Forecast, error) {
+	sd, err := t.Moments.Deviation(at.Draws(max(size.Parties, 1)))
+	if err != nil {
+		return nil, err
+	}
+	return NewForecast(t.Moments.Design, t.Pool(), size, sd*sd), nil
+}
+
+// tried forecasts the plan under other terms.
+func (f finisher) tried(size study.Size, change func(*regress.Terms)) Forecast {
+	p := f.Plan()
+	t := study.TermsOf[regress.Terms](p)
+	change(&t)
+	if p.SetTerms(t) != nil || (Results{}).Tune(&p, f.Pool()) != nil ||
+		(regress.Kind{}).Check(p) != nil {
+		return nil
+	}
+	task, err := (regress.Kind{}).New(p, f.Pool())
+	if err != nil {
+		return nil
+	}
+	got, err := forecastOf(task.(regress.Task), p.Noise, size)
+	if err != nil {
+		return nil
+	}
+	return got
+}
+
+// worthAdvice says what makes the study worth it: fewer columns, two servers, or more records.
+func (f finisher) worthAdvice(size study.Size) string {
+	columns := study.TermsOf[regress.Terms](f.Plan()).Columns
+	for n := len(columns) - 1; n > 0; n-- {
+		first := columns[:n]
+		if f.tried(size, func(t *regress.Terms) { t.Columns, t.Radius = first, 0 }).Worth() {
+			return fmt.Sprintf("fewer columns; %d would do, such as regress.columns: [%s]", n,
+				strings.Join(first, ", "))
+		}
+	}
+	if got, err := forecastOf(f.Task, study.NoiseAggregators, size); err == nil && got.Worth() {
+		return "two servers (noise: aggregators)"
+	}
+	for by := 2; by <= 64; by *= 2 {
+		more := study.Size{Parties: size.Parties, Records: by * size.Records}
+		if got, err := forecastOf(f.Task, f.Plan().Noise, more); err == nil && got.Worth() {
+			return fmt.Sprintf("more records; %d times as many would do", by)
+		}
+	}
+	return "more records, a larger ε, or a pool in which these columns differ from each other"
+}
+
+// shiftAdvice says what keeps the coefficient of column j in its place: a larger radius, or to do
+// without the column.
+func (f finisher) shiftAdvice(j int, size study.Size) string {
+	const log = ", or give the schema the logarithm of a column with few large values"
+	terms := study.TermsOf[regress.Terms](f.Plan())
+	for by := 1.25; by <= 4; by += 0.25 {
+		wider := regress.RadiusAbove(terms.Radius * by)
+		got := f.tried(size, func(t *regress.Terms) { t.Radius = wider })
+		if got.Worth() && got.mostShifted() < 0 {
+			return fmt.Sprintf("set regress.radius: %g", wider) + log
+		}
+	}
+	return fmt.Sprintf("leave %s out", f.Moments.Columns[j].Column) + log
+}

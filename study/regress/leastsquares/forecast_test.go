@@ -1,0 +1,153 @@
+package leastsquares
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/regress"
+)
+
+// hospital makes a pool of eight columns: bill has few large values, and the outcome stay bends
+// with it.
+func hospital(t testing.TB) (dataset.Schema, *auxdata.Pool) {
+	t.Helper()
+	text := "label: {column: died, classes: [\"no\", \"yes\"]}\nfeatures:\n"
+	names := []string{"bill", "stay"}
+	for k := range 7 {
+		names = append(names, fmt.Sprintf("x%d", k))
+	}
+	for _, name := range names {
+		text += fmt.Sprintf("  - {column: %s, kind: numeric, min: -50, max: 50}\n", name)
+	}
+	s, err := dataset.ParseSchema(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(23, 29))
+	var rows [][]string
+	for range 3000 {
+		bill := math.Exp(1.2 * rng.NormFloat64())
+		row := []string{fmt.Sprint(bill), ""}
+		stay := 5*math.Log(bill) + rng.NormFloat64()
+		for range 7 {
+			x := rng.NormFloat64()
+			stay += x / 2
+			row = append(row, fmt.Sprint(x))
+		}
+		row[1] = fmt.Sprint(stay)
+		rows = append(rows, row)
+	}
+	table, err := dataset.NewTable(names, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, _, err := auxdata.New(s, dataset.Identity(s), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, pool
+}
+
+// warned returns the design, the forecast and the warning of a plan of five sites.
+func warned(t testing.TB, columns []string, radius float64, at study.Noise,
+	records int) (*regress.Design, Forecast, string) {
+	t.Helper()
+	s, pool := hospital(t)
+	p := study.Plan{Name: "x", Kind: "regress", Form: study.FormCommitted, Schema: s,
+		Map: dataset.Identity(s), Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Records: 100,
+		Mechanism: "gaussian", Noise: at, Minimum: 5, Pool: pool.Digest,
+		Roster: []study.PartyID{"a", "b", "c", "d", "e"}}
+	err := p.SetTerms(regress.Terms{Outcome: "stay", Columns: columns, Radius: radius})
+	if err == nil {
+		err = Results{}.Tune(&p, pool)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := regress.Kind{}.New(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := study.Size{Parties: 5, Records: 5 * records}
+	_, warning, err := Results{}.Finisher(made).(study.NoiseForecaster).ForecastNoise(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := forecastOf(made.(regress.Task), at, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.(regress.Task).Moments.Design, got, warning
+}
+
+func first(n int) []string {
+	return []string{"x0", "x1", "x2", "x3", "x4", "x5", "x6"}[:n]
+}
+
+// TestAdviceIsTrue follows each advice that a forecast prints, until there is none.
+func TestAdviceIsTrue(t *testing.T) {
+	columns := regexp.MustCompile(`regress\.columns: \[([^]]*)\]`)
+	more := regexp.MustCompile(`more records; (\d+) times`)
+	radius := regexp.MustCompile(`regress\.radius: ([0-9.]+)`)
+	leave := regexp.MustCompile(`leave (\w+) out`)
+	followed := map[string]bool{}
+	for _, c := range []struct {
+		columns []string
+		records int
+	}{
+		{first(7), 1500}, {first(1), 500}, {first(3), 60}, {first(1), 150},
+		{append(first(2), "bill"), 6000}, {append(first(2), "bill"), 200000},
+	} {
+		used, at, records, wide := c.columns, study.NoiseSite, c.records, 0.
+		for step := 0; ; step++ {
+			_, got, warning := warned(t, used, wide, at, records)
+			if warning == "" {
+				break
+			}
+			t.Logf("%v %d: %s", used, records, warning)
+			if step == 4 {
+				t.Errorf("%v, %d records: advice does not end", c.columns, c.records)
+				break
+			}
+			if found := columns.FindStringSubmatch(warning); found != nil {
+				used, followed["columns"] = strings.Split(found[1], ", "), true
+			} else if strings.Contains(warning, "noise: aggregators") {
+				at, followed["servers"] = study.NoiseAggregators, true
+			} else if found := more.FindStringSubmatch(warning); found != nil {
+				by, _ := strconv.Atoi(found[1])
+				records, followed["records"] = by*records, true
+			} else if found := radius.FindStringSubmatch(warning); found != nil {
+				wide, _ = strconv.ParseFloat(found[1], 64)
+				followed["radius"] = true
+			} else if found := leave.FindStringSubmatch(warning); found != nil {
+				used, followed["leave"] = without(used, found[1]), true
+			} else {
+				t.Fatalf("%q has no advice to follow: %+v", warning, got)
+			}
+		}
+	}
+	for _, of := range []string{"columns", "servers", "records", "radius", "leave"} {
+		if !followed[of] {
+			t.Errorf("no forecast advises about %s", of)
+		}
+	}
+}
+
+func without(all []string, name string) []string {
+	var out []string
+	for _, of := range all {
+		if of != name {
+			out = append(out, of)
+		}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package leastsquares
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+	"caucus/study/regress"
+)
+
+// publicRows are the pool's complete rows, as the sites would count them: 1, the standardised
+// columns, the standardised outcome.
+type publicRows struct {
+	*regress.Design
+	rows [][]float64
+}
+
+func newPublicRows(d *regress.Design, pool *auxdata.Pool) publicRows {
+	p := publicRows{Design: d}
+	if pool == nil {
+		return p
+	}
+	for i := range pool.Rows() {
+		row := make([]float64, d.Dim())
+		row[0] = 1
+		if d.Standard(row[1:], pool.Encoded.RawRowView(i), 0) {
+			p.rows = append(p.rows, row)
+		}
+	}
+	return p
+}
+
+// example is a row as it is summed up, and how often it stands in the sums.
+type example struct {
+	row    int
+	w      []float64
+	weight float64
+	// expected is what the row's chance expects of its outcome, shortened as the row is.
+	expected float64
+}
+
+// each calls f for all rows, shortened to the length radius but for their constant. Without chance
+// the outcome is the pool's. Else a row counts once with the outcome 1 and once with 0, weighted by
+// its chance of either. f must not keep the row.
+func (p publicRows) each(radius float64, chance func(x []float64) float64, f func(example)) {
+	w, k := make([]float64, p.Dim()), p.Dim()-1
+	call := func(i int, y, weight, expected float64) {
+		copy(w, p.rows[i])
+		w[k] = y
+		share := math.Min(1, radius/floats.Norm(w[1:], 2))
+		floats.Scale(share, w[1:])
+		f(example{i, w, weight, share * expected})
+	}
+	for i, row := range p.rows {
+		if chance == nil {
+			call(i, row[k], 1, 0)
+			continue
+		}
+		is := chance(row[:k])
+		call(i, p.outcome(1), is, p.outcome(is))
+		call(i, p.outcome(0), 1-is, p.outcome(is))
+	}
+}
+
+// outcome standardises an encoded outcome.
+func (p publicRows) outcome(v float64) float64 { return (v - p.Outcome.Mean) / p.Outcome.Scale }
+
+// moments returns the mean of wwᵀ over the rows.
+func (p publicRows) moments(radius float64, chance func([]float64) float64) *mat.SymDense {
+	out := mat.NewSymDense(p.Dim(), nil)
+	p.each(radius, chance, func(e example) {
+		out.SymRankOne(out, e.weight/float64(len(p.rows)), mat.NewVecDense(p.Dim(), e.w))
+	})
+	return out
+}
+
+// share is the chance of an outcome of two levels that is equal for all rows, nil for a number.
+func (p publicRows) share() func([]float64) float64 {
+	if p.Outcome.Level == "" {
+		return nil
+	}
+	return func([]float64) float64 { return p.Outcome.Mean }
+}
+
+// chanceBy returns the chance of an outcome of two levels by released coefficients, within .01 to
+// .99.
+func (p publicRows) chanceBy(beta []float64) func([]float64) float64 {
+	return func(x []float64) float64 {
+		v := p.Outcome.Mean + p.Outcome.Scale*floats.Dot(x, beta)
+		return math.Min(math.Max(v, 0.01), 0.99)
+	}
+}
+
+// residuals are what a fit leaves of the rows' outcomes.
+type residuals struct {
+	meat    *mat.SymDense // mean of e²·xxᵀ
+	squares float64       // mean of e²
+	// spread is the variance of e², and spreadR2 of e² − ρ·(y − ȳ)², ρ = mean e²/mean (y − ȳ)².
+	spread, spreadR2 float64
+}
+
+// residuals returns those of coefficients, for rows shortened to a radius.
+func (p publicRows) residuals(radius float64, beta []float64,
+	chance func([]float64) float64) residuals {
+	k, n := p.Dim()-1, float64(len(p.rows))
+	r := residuals{meat: mat.NewSymDense(k, nil)}
+	var mean, total, fourth, both, all float64
+	p.each(radius, chance, func(e example) { mean += e.weight * e.w[k] / n })
+	p.each(radius, chance, func(e example) {
+		x, y := e.w[:k], e.w[k]-mean
+		left := e.w[k] - floats.Dot(x, beta)
+		if chance != nil {
+			left = e.w[k] - e.expected
+		}
+		r.meat.SymRankOne(r.meat, e.weight*left*left/n, mat.NewVecDense(k, x))
+		r.squares += e.weight * left * left / n
+		fourth += e.weight * math.Pow(left, 4) / n
+		total += e.weight * y * y / n
+		both += e.weight * left * left * y * y / n
+		all += e.weight * math.Pow(y, 4) / n
+	})
+	r.spread = math.Max(0, fourth-r.squares*r.squares)
+	if total > 0 {
+		rho := r.squares / total
+		r.spreadR2 = math.Max(0, fourth-2*rho*both+rho*rho*all) / (total * total)
+	}
+	return r
+}
