@@ -1565,6 +1565,30 @@ var mutants = []mutant{
 		found: "TestNeighbours",
 	},
 	{
+		name: "the released matrix says which coefficients are known", room: "study/regress/leastsquares", file: "estimate.go",
+		old:   "\tif len(p.rows) > 0 {\n\t\texpected.ScaleSym",
+		new:   "\tif len(p.rows) < 0 {\n\t\texpected.ScaleSym",
+		found: "TestKnownIsPublic",
+	},
+	{
+		name: "what is left of two levels is alike for all rows", room: "study/regress/leastsquares", file: "estimate.go",
+		old:   "left, f.plain = f.squares, nil",
+		new:   "f.bySampling = f.plain\n\t\treturn",
+		found: "TestCoverage",
+	},
+	{
+		name: "squares have no more noise than products", room: "study/regress/leastsquares", file: "noise.go",
+		old:   "(n.square-n.product)*b*b",
+		new:   "0*b*b",
+		found: "TestNoiseFormulas",
+	},
+	{
+		name: "a forecast sees no shift by shortening", room: "study/regress/leastsquares", file: "forecast.go",
+		old:   "bare, short := p.fitted(all, math.Inf(1), chance)",
+		new:   "bare, short := p.fitted(all, p.Radius, chance)",
+		found: "TestAdviceIsTrue",
+	},
+	{
 		name: "sums over later intervals are clipped", room: "study/survival/lifetable", file: "curve.go",
 		old:   "rest += c.events[j] + c.censored[j]",
 		new:   "rest += max(0, c.events[j]) + max(0, c.censored[j])",
