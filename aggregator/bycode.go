@@ -20,7 +20,7 @@ func HelperByCode(
 		return protocol.SignerKey{}, fmt.Errorf("ask the helper at %s for its key: %w", address,
 			err)
 	}
-	config, err := protocol.CodedTLS(own, protocol.KeyPin{}, code)
+	config, err := CodedTLS(own, protocol.KeyPin{}, code)
 	if err != nil {
 		return fail(err)
 	}
@@ -29,7 +29,7 @@ func HelperByCode(
 		return fail(err)
 	}
 	defer conn.Close()
-	if key, err = protocol.PeerKey(ctx, conn.(*tls.Conn)); err != nil {
+	if key, err = PeerKey(ctx, conn.(*tls.Conn)); err != nil {
 		return fail(err)
 	}
 	deadline, _ := ctx.Deadline()

@@ -156,7 +156,7 @@ func TestDeadlines(t *testing.T) {
 			own, helper := must(protocol.NewSigner()), must(protocol.NewSigner())
 			l := &cutListener{Listener: must(net.Listen("tcp", "127.0.0.1:0"))}
 			var s hung
-			tls := must(protocol.PinnedTLS(helper, own.Key(), protocol.KeyPin{}))
+			tls := must(PinnedTLS(helper, own.Key(), protocol.KeyPin{}))
 			answers := func(
 				_ context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler,
 			) (any, error) {

@@ -43,7 +43,7 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	if s.config.Sealing != nil {
 		sealing = protocol.SealingPin(s.config.Sealing.Public())
 	}
-	tls, err := protocol.PinnedTLS(s.config.Signer, s.config.Other, sealing)
+	tls, err := PinnedTLS(s.config.Signer, s.config.Other, sealing)
 	if err != nil {
 		return fmt.Errorf("serve %v: %w", s.config.Role, err)
 	}
@@ -455,7 +455,7 @@ var _ Peer = (*Remote)(nil)
 // Dial prepares the coordinator's connection to a helper. The connection is made at the first call,
 // and again after a loss, only to the holder of the helper's key.
 func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Remote, error) {
-	tls, err := protocol.PinnedTLS(own, helper, protocol.KeyPin{})
+	tls, err := PinnedTLS(own, helper, protocol.KeyPin{})
 	if err != nil {
 		return nil, fmt.Errorf("dial helper: %w", err)
 	}

@@ -158,10 +158,10 @@ func TestPins(t *testing.T) {
 		t.Error("a coordinator dials itself as its helper")
 	}
 	// The coordinator's certificate, shown without its key.
-	stolen := must(protocol.PinnedTLS(w.signers[0], w.signers[1].Key(), protocol.KeyPin{}))
-	theirs := must(protocol.PinnedTLS(stranger, w.signers[1].Key(), protocol.KeyPin{}))
+	stolen := must(PinnedTLS(w.signers[0], w.signers[1].Key(), protocol.KeyPin{}))
+	theirs := must(PinnedTLS(stranger, w.signers[1].Key(), protocol.KeyPin{}))
 	stolen.Certificates[0].PrivateKey = theirs.Certificates[0].PrivateKey
-	none := must(protocol.PinnedTLS(stranger, w.signers[1].Key(), protocol.KeyPin{}))
+	none := must(PinnedTLS(stranger, w.signers[1].Key(), protocol.KeyPin{}))
 	none.Certificates = nil
 	for name, config := range map[string]*tls.Config{"a stolen certificate": stolen,
 		"no certificate": none} {

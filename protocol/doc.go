@@ -24,8 +24,7 @@
 //  3. Names and plans: tags.go, plan.go.
 //  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two servers),
 //     helperline.go, shown.go (proves how far a ledger had come), addresses.go (of replicas).
-//  5. Two servers: sealing.go (encryption of a helper's share), keycode.go (codes of keys),
-//     pinned.go (TLS between the two).
+//  5. Two servers: sealing.go (encryption of a helper's share), keycode.go (codes of keys).
 //  6. Calls: client.go and partystatus.go; administration.go, amendment.go, pool.go. Joining:
 //     invitation.go, token.go. Among replicas: replicas.go.
 //  7. Carried files: carried.go (the format), answer.go (from parties), pack.go (to parties),

@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
@@ -140,6 +141,16 @@ func (s *Signer) Save(path string) error {
 
 // Key returns the public key, which invitations and policies name.
 func (s *Signer) Key() SignerKey { return SignerKey(s.key.Public().(ed25519.PublicKey)) }
+
+// Certificate returns a certificate of the signer's own key by a template, for TLS. Only a template
+// that x509 refuses gives an error.
+func (s *Signer) Certificate(template *x509.Certificate) (tls.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, template, template, s.key.Public(), s.key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make certificate of a signing key: %w", err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: s.key}, nil
+}
 
 // Sign returns 64 bytes, the same for the same document. It panics only for a kind of more than 255
 // bytes, and there is none.

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"time"
 
+	"caucus/aggregator"
 	"caucus/internal/folder"
 	"caucus/protocol"
 )
@@ -44,7 +45,7 @@ func PinCoordinator(ctx context.Context, c Config) (Config, error) {
 	if err != nil {
 		return fail(err)
 	}
-	config, err := protocol.CodedTLS(signer, pins.Sealing, code)
+	config, err := aggregator.CodedTLS(signer, pins.Sealing, code)
 	if err != nil {
 		return fail(err)
 	}
@@ -74,7 +75,7 @@ func PinCoordinator(ctx context.Context, c Config) (Config, error) {
 				defer conn.Close()
 				one, stop := context.WithTimeout(ctx, learnTime)
 				defer stop()
-				key, err := protocol.PeerKey(one, tls.Server(conn, config))
+				key, err := aggregator.PeerKey(one, tls.Server(conn, config))
 				if err != nil {
 					c.Log.Warn("a caller is refused", "error", err)
 					return

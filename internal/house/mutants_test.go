@@ -274,7 +274,7 @@ var mutants = []mutant{
 		found: "TestKillShared$",
 	},
 	{
-		name: "whoever answers is taken for the one whose code was typed", room: "protocol", file: "pinned.go", in: "aggregator/helper",
+		name: "whoever answers is taken for the one whose code was typed", room: "aggregator", file: "pinned.go", in: "aggregator/helper",
 		old: "if have != code {", new: "if have == \"\" {",
 		found: "TestLearn",
 	},
@@ -304,7 +304,7 @@ var mutants = []mutant{
 		found: "TestSilentHelper",
 	},
 	{
-		name: "either end of a pinned connection takes any key", room: "protocol", file: "pinned.go", in: "aggregator",
+		name: "either end of a pinned connection takes any key", room: "aggregator", file: "pinned.go",
 		old: "if key != other {", new: "if key == (SignerKey{}) {",
 		found: "TestPins",
 	},

@@ -40,7 +40,7 @@ var drawn = map[string]string{
 	"protocol.NewSealKey":              "kem.GenerateKey()",
 	"protocol.NewSealingKey":           "sealingKEM.GenerateKey()",
 	"protocol.NewSigner":               "ed25519.GenerateKey(rand.Reader)",
-	"protocol.tlsBy":                   "x509.CreateCertificate(rand.Reader, template, template, own.key.Public(), own.key)",
+	"protocol.Signer.Certificate":      "x509.CreateCertificate(rand.Reader, template, template, s.key.Public(), s.key)",
 	"protocol.Receipt.Seal":            "rand.Read(nonce)",
 	"protocol.SealShare":               "hpke.NewSender(to, sealingKDF, sealingAEAD, []byte(sealingInfo))",
 	"protocol.answered.seal":           "hpke.NewSender(to, kdf, aead, sealInfo(plan))",

@@ -1,9 +1,8 @@
-package protocol
+package aggregator
 
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -11,6 +10,8 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	"caucus/protocol"
 )
 
 // PinnedTLS connects two signers that know each other's public key and share no authority. It is
@@ -23,11 +24,12 @@ import (
 //
 // The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is
 // valid as a signature of TLS, and no signature of TLS is valid for a document.
-func PinnedTLS(own *Signer, other SignerKey, sealing KeyPin) (*tls.Config, error) {
+func PinnedTLS(own *protocol.Signer, other protocol.SignerKey,
+	sealing protocol.KeyPin) (*tls.Config, error) {
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")
 	}
-	return tlsBy(own, sealing, func(key SignerKey, _ string) error {
+	return tlsBy(own, sealing, func(key protocol.SignerKey, _ string) error {
 		if key != other {
 			return fmt.Errorf("the other end has another key than the pinned %s: "+
 				"compare both with caucus helper keys, at each server", other)
@@ -38,7 +40,8 @@ func PinnedTLS(own *Signer, other SignerKey, sealing KeyPin) (*tls.Config, error
 
 // tlsBy is PinnedTLS with an end whose key and code pass check.
 func tlsBy(
-	own *Signer, sealing KeyPin, check func(key SignerKey, code string) error,
+	own *protocol.Signer, sealing protocol.KeyPin,
+	check func(key protocol.SignerKey, code string) error,
 ) (*tls.Config, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Caucus " + own.Key().String()[:16]},
@@ -46,16 +49,16 @@ func tlsBy(
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
 	}
-	if sealing != (KeyPin{}) {
+	if sealing != (protocol.KeyPin{}) {
 		template.Subject.SerialNumber = sealing.String()
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, own.key.Public(), own.key)
+	certificate, err := own.Certificate(template)
 	if err != nil {
-		return nil, fmt.Errorf("make certificate of a signing key: %w", err)
+		return nil, err
 	}
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: own.key}},
+		Certificates: []tls.Certificate{certificate},
 		ClientAuth:   tls.RequireAnyClientCert,
 		// No authority signed the other certificate. Instead, VerifyConnection checks its key, at
 		// both ends of every connection.
@@ -71,10 +74,10 @@ func tlsBy(
 	}, nil
 }
 
-// CodedTLS is PinnedTLS with an end of which only the code is known (KeyCode). It admits the holder
-// of the keys with that code.
-func CodedTLS(own *Signer, sealing KeyPin, code string) (*tls.Config, error) {
-	return tlsBy(own, sealing, func(_ SignerKey, have string) error {
+// CodedTLS is PinnedTLS with an end of which only the code is known (protocol.KeyCode). It admits
+// the holder of the keys with that code.
+func CodedTLS(own *protocol.Signer, sealing protocol.KeyPin, code string) (*tls.Config, error) {
+	return tlsBy(own, sealing, func(_ protocol.SignerKey, have string) error {
 		if have != code {
 			return fmt.Errorf("the keys there have the code %s, not %s: have the code read again",
 				have, code)
@@ -84,7 +87,7 @@ func CodedTLS(own *Signer, sealing KeyPin, code string) (*tls.Config, error) {
 }
 
 // peerKeys returns the key that the other end shows, and the code of its keys.
-func peerKeys(s tls.ConnectionState) (key SignerKey, code string, err error) {
+func peerKeys(s tls.ConnectionState) (key protocol.SignerKey, code string, err error) {
 	if len(s.PeerCertificates) == 0 {
 		return key, "", errors.New("the other end has no certificate")
 	}
@@ -93,18 +96,18 @@ func peerKeys(s tls.ConnectionState) (key SignerKey, code string, err error) {
 		return key, "", errors.New("the other end has no key of Caucus")
 	}
 	keys := [][]byte{public}
-	var sealing KeyPin
+	var sealing protocol.KeyPin
 	if sealing.UnmarshalText([]byte(s.PeerCertificates[0].Subject.SerialNumber)) == nil {
 		keys = append(keys, sealing[:])
 	}
-	return SignerKey(public), KeyCode(keys...), nil
+	return protocol.SignerKey(public), protocol.KeyCode(keys...), nil
 }
 
 // PeerKey completes a connection by CodedTLS, and returns the key of the other end, which holds
 // that key.
-func PeerKey(ctx context.Context, c *tls.Conn) (SignerKey, error) {
+func PeerKey(ctx context.Context, c *tls.Conn) (protocol.SignerKey, error) {
 	if err := c.HandshakeContext(ctx); err != nil {
-		return SignerKey{}, err
+		return protocol.SignerKey{}, err
 	}
 	key, _, err := peerKeys(c.ConnectionState())
 	return key, err
