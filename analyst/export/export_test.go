@@ -127,6 +127,7 @@ func TestR(t *testing.T) {
 	for _, f := range fixtures(t) {
 		f.runs(t, export.Model.R, r, "--vanilla", "model.R")
 	}
+	drawsCurves(t, r)
 }
 
 // runs compares the output of a program on a file; the last word of the command is the program's

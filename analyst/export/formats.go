@@ -8,21 +8,23 @@ import (
 	"strings"
 )
 
-// Format is a language for a model.
+// Format is a language for a model, for curves, or for both; the other function is then nil.
 type Format struct {
 	Ending string // the ending of a file's name
 	Binary bool   // a binary file is never printed on a screen
 	Write  func(Model, Table) ([]byte, error)
+	Curves func(Curves) ([]byte, error)
 }
 
 var formats = map[string]Format{
+	"csv":  {Ending: ".csv", Curves: Curves.CSV},
 	"json": {Ending: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
 	"onnx": {Ending: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
-	"r":    {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }},
+	"r":    {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }, Curves: Curves.R},
 	"sql":  {Ending: ".sql", Write: Model.SQL},
 }
 
-// Names lists the formats that Named takes, sorted: json, onnx, r, sql.
+// Names lists the formats that Named takes, sorted: csv, json, onnx, r, sql.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // Named finds a format by its name or, if the name is empty, by a file's ending.

@@ -45,7 +45,7 @@ type About struct {
 	Parties   int     `json:"parties"`
 	Simulated bool    `json:"simulated,omitempty"`
 	Purpose   string  `json:"purpose,omitempty"`
-	Label     string  `json:"label"` // the predicted column
+	Label     string  `json:"label"` // the predicted column, or the event of curves
 }
 
 // Column is one column of a file. A number v is clamped to [Min, Max]. With Log, the number and its
@@ -108,11 +108,7 @@ func New(r study.Release) (Model, error) {
 		return Model{}, fmt.Errorf("export: %w", err)
 	}
 	m := Model{
-		Form: ModelForm,
-		About: About{
-			Study: p.Name, Plan: r.PlanHash.String(), Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit.String(),
-			Epsilon: p.Epsilon, Delta: p.Delta, Parties: r.Parties, Simulated: p.Simulated, Purpose: p.Purpose, Label: p.Schema.Label.Column,
-		},
+		Form: ModelForm, About: aboutOf(r, p),
 		Classes: p.Schema.Classes(), Output: c.Output, Missing: p.Schema.Missing, Encoded: p.Schema.Dim(), Warnings: r.Result.Warnings,
 	}
 	m.Columns = columnsOf(p.Schema)
@@ -125,6 +121,13 @@ func New(r study.Release) (Model, error) {
 	}
 	m.Steps = fold(append(m.Steps, last(c)))
 	return m, m.check()
+}
+
+func aboutOf(r study.Release, p study.Plan) About {
+	return About{
+		Study: p.Name, Plan: r.PlanHash.String(), Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit.String(),
+		Epsilon: p.Epsilon, Delta: p.Delta, Parties: r.Parties, Simulated: p.Simulated, Purpose: p.Purpose, Label: p.Schema.Label.Column,
+	}
 }
 
 func columnsOf(s dataset.Schema) (all []Column) {

@@ -140,16 +140,18 @@ func (m Model) comment(sign string) string {
 }
 
 func (m Model) words() []string {
-	a := m.About
-	all := []string{
-		fmt.Sprintf("Classifier of the study %s: it predicts %s (%s).", a.Study, a.Label, strings.Join(m.Classes, ", ")),
-		fmt.Sprintf("What it tells of each class are %s. Written by caucus release export.", m.Output.Words()),
-		fmt.Sprintf("Plan %s: %s by %s, %d parties, unit %s, ε = %g, δ = %g.", a.Plan, a.Kind, a.Mechanism, a.Parties, a.Unit, a.Epsilon, a.Delta),
-	}
+	return m.About.words(m.Warnings,
+		fmt.Sprintf("Classifier of the study %s: it predicts %s (%s).", m.About.Study, m.About.Label, strings.Join(m.Classes, ", ")),
+		fmt.Sprintf("What it tells of each class are %s. Written by caucus release export.", m.Output.Words()))
+}
+
+// words begin a file: what the file holds, the study, and the caveats.
+func (a About) words(warnings []string, holds ...string) []string {
+	all := append(holds, fmt.Sprintf("Plan %s: %s by %s, %d parties, unit %s, ε = %g, δ = %g.", a.Plan, a.Kind, a.Mechanism, a.Parties, a.Unit, a.Epsilon, a.Delta))
 	if a.Simulated {
 		all = append(all, "Simulated: its noise protected nobody.")
 	}
-	for _, w := range m.Warnings {
+	for _, w := range warnings {
 		all = append(all, "Warning: "+w)
 	}
 	return all

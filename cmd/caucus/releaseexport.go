@@ -11,19 +11,21 @@ import (
 	"caucus/analyst/export"
 	"caucus/auxdata"
 	"caucus/cmd/internal/console"
+	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/reweigh/weighed"
 )
 
-// exportedModel is the JSON document of "caucus release export" for a classifier.
+// exportedModel is the JSON document of "caucus release export" for a classifier or for curves.
 type exportedModel struct {
 	Release string            `json:"release"`
 	To      string            `json:"to"`
 	File    string            `json:"file"`
 	Bytes   int               `json:"bytes"`
-	Output  classifier.Output `json:"output"`
-	Classes []string          `json:"classes"`
+	Output  classifier.Output `json:"output,omitempty"`
+	Classes []string          `json:"classes,omitempty"`
 	Columns []string          `json:"columns"`
+	Rows    int               `json:"rows,omitempty"` // of curves
 	// Simulated reports that the release's noise protected nobody.
 	Simulated bool     `json:"simulated"`
 	Warnings  []string `json:"warnings,omitempty"`
@@ -43,12 +45,15 @@ func newReleaseExport(c *console.Console) *cobra.Command {
 	x := &exporting{Console: c}
 	cmd := &cobra.Command{
 		Use:   "export FILE",
-		Short: "Write a release's classifier, or its weighted pool, for use elsewhere",
+		Short: "Write a release's classifier, curves or weighted pool for use elsewhere",
 		Long: `For a classifier: write schema, encoding, feature map, weights, calibration and
 warnings as one file that needs nothing else: an R program without packages, an
 SQL query for PostgreSQL or SQLite, ONNX, or JSON. The file gives the same numbers as
 caucus release predict. --calibration takes the release of an evaluate study of the
 classifier, and uses its calibration line to turn the numbers into probabilities.
+
+For a survival release: write curves, numbers at risk, medians and comparisons as CSV, a
+row for each number, or as an R program that has the same rows and draws them.
 
 For a reweigh release, with --to pool: write its pool with all its columns and one more,
 ` + auxdata.WeightColumn + `, which holds the weights. Such a file is a pool of its own, with a
@@ -57,6 +62,7 @@ they come from (printed here), so that its release states what both cost togethe
 		Example: `  caucus release export release.json --to onnx --out readmission.onnx
   caucus release export release.json --calibration evaluation.json --to r --out readmission.R
   caucus release export release.json --to sql --table patients --id patient_id --out readmission.sql
+  caucus release export relapse.json --out relapse.csv
   caucus release export weights.json --to pool --pool pool.csv --out weighted.csv`,
 		Args: console.OneArgument("release export", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -116,26 +122,22 @@ func (e *exporting) model(release string, sql bool) error {
 			return err
 		}
 	}
-	m, err := export.New(r)
+	doc := exportedModel{Release: release, To: name, File: e.out, Simulated: r.Simulated,
+		Warnings: r.Result.Warnings}
+	var b []byte
+	if r.Kind == survivalKind {
+		b, err = e.curves(r, format, &doc)
+	} else {
+		b, err = e.classifier(r, format, &doc)
+	}
 	if err != nil {
 		return err
 	}
-	b, err := format.Write(m, e.table)
-	if bad := (export.BadTable{}); errors.As(err, &bad) {
-		return console.Usagef("%w", err)
-	}
-	if err != nil {
-		return err
-	}
-	doc := exportedModel{Release: release, To: name, File: e.out, Bytes: len(b), Output: m.Output,
-		Classes: m.Classes, Simulated: m.About.Simulated, Warnings: m.Warnings}
-	for _, column := range m.Columns {
-		doc.Columns = append(doc.Columns, column.Name)
-	}
-	for _, w := range m.Warnings {
+	doc.Bytes = len(b)
+	for _, w := range doc.Warnings {
 		e.Note("warning: %s", w)
 	}
-	if m.About.Simulated {
+	if doc.Simulated {
 		e.Note(simulatedNote)
 	}
 	if e.out != "" {
@@ -148,8 +150,47 @@ func (e *exporting) model(release string, sql bool) error {
 			w.Write(b)
 			return
 		}
-		fmt.Fprintf(w, "%s: %d columns in, a class and %d numbers out: %s\n", e.out, len(m.Columns), len(m.Classes), m.Output.Words())
+		if doc.Rows > 0 {
+			fmt.Fprintf(w, "%s: %d numbers: survival, at risk, groups and comparisons\n", e.out, doc.Rows)
+			return
+		}
+		fmt.Fprintf(w, "%s: %d columns in, a class and %d numbers out: %s\n", e.out, len(doc.Columns), len(doc.Classes), doc.Output.Words())
 	})
+}
+
+const survivalKind = "survival"
+
+func (e *exporting) curves(r study.Release, f export.Format, doc *exportedModel) ([]byte, error) {
+	if f.Curves == nil {
+		return nil, console.Usagef("%s is a survival release: give --to csv or --to r", doc.Release)
+	}
+	c, err := export.NewCurves(r)
+	if err != nil {
+		return nil, err
+	}
+	doc.Columns, doc.Rows = export.CurveColumns, len(c.Rows)
+	return f.Curves(c)
+}
+
+func (e *exporting) classifier(r study.Release, f export.Format,
+	doc *exportedModel) ([]byte, error) {
+	m, err := export.New(r)
+	if err != nil {
+		return nil, err
+	}
+	if f.Write == nil {
+		return nil, console.Usagef("--to %s is for survival releases, and %s is of kind %s", doc.To,
+			doc.Release, r.Kind)
+	}
+	doc.Output, doc.Classes = m.Output, m.Classes
+	for _, column := range m.Columns {
+		doc.Columns = append(doc.Columns, column.Name)
+	}
+	b, err := f.Write(m, e.table)
+	if bad := (export.BadTable{}); errors.As(err, &bad) {
+		return nil, console.Usagef("%w", err)
+	}
+	return b, err
 }
 
 // weighted writes the pool of a reweigh study with the release's weights.

@@ -1617,4 +1617,10 @@ var mutants = []mutant{
 		new:   "numbers(b, float64(k)/float64(len(f.Marks)), y, row[k+1])",
 		found: "TestRiskTable",
 	},
+	{
+		name: "who is at risk is told for the end of the interval", room: "analyst/export", file: "curves.go",
+		old:   `add("at_risk", g.Level, "", from,`,
+		new:   `add("at_risk", g.Level, "", q.Time,`,
+		found: "TestCurves",
+	},
 }

@@ -107,12 +107,13 @@ def _survival(body: Dict[str, Any], title: str, ax: Any) -> Any:
     ax = _axes(ax, 6.4, 4.2)
     for k, (name, g) in enumerate(told.groupby("group", sort=False)):
         colour = COLOURS[k % len(COLOURS)]
-        ax.plot([0, *g["time"]], [1, *g["value"]], color=colour, label=name)
+        ax.plot([0, *g["time"]], [1, *g["value"]], color=colour, label=("%s %s" % (body.get("by", ""), name)).strip())
         ax.fill_between([0, *g["time"]], [1, *g["low"]], [1, *g["high"]], color=colour, alpha=0.18, linewidth=0)
     _bare(ax)
     ax.set_ylim(0, 1.02)
     ax.set_xlim(left=0)
-    ax.set_xlabel(body["time"])
+    unit = body.get("time_unit", body["time"])
+    ax.set_xlabel(body["time"] if unit == body["time"] else "%s (%s)" % (body["time"], unit))
     ax.set_ylabel("share without %s" % body["event"])
     ax.set_title(title, loc="left")
     if told["group"].nunique() > 1:
