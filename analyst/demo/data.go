@@ -22,6 +22,8 @@ type dealt struct {
 	// clinics have half of the private records, at random, and devices have the other half. wards
 	// have the clinics' records with uneven class shares.
 	clinics, wards, devices []*dataset.Table
+	followup                []*dataset.Table // of each clinic
+	followupPool            *dataset.Table
 	records                 int // number of records of clinics and devices
 	// outcome is a condition on the label, and truth is its share among the private records.
 	outcome string
@@ -111,7 +113,7 @@ func (o Options) deal(data *dealt, table *dataset.Table, private []int) error {
 	for _, mine := range uneven(with, without, o.Parties) {
 		data.wards = append(data.wards, table.Select(mine))
 	}
-	return nil
+	return o.dealFollowup(data)
 }
 
 func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table) {

@@ -111,6 +111,8 @@ type Study struct {
 	Seconds  float64             `json:"seconds"`
 	Release  string              `json:"release"`
 	Costs    []study.ReleaseCost `json:"costs"`
+	// Figure is the picture of a study whose result is curves over time.
+	Figure *study.ReportFigure `json:"-"`
 }
 
 // Measure compares a study's release with the truth.

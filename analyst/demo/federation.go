@@ -59,7 +59,7 @@ func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 
 // mostStudies is the limit of an agent's spending, as a multiple of one study's ε. A demo runs
 // fewer studies, whose costs add up to slightly more than their number times ε.
-const mostStudies = 9
+const mostStudies = 10
 
 const pollEvery = 500 * time.Millisecond
 
@@ -158,24 +158,29 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
 				return err
 			}
-			schema := filepath.Join(c.State, "schema.yaml")
-			text, err := data.schema.YAML()
-			if err == nil {
-				err = os.WriteFile(schema, text, 0o600)
-			}
-			if err != nil {
-				return err
-			}
 			c.Data = map[string]source.Source{}
 			tables := map[string]*dataset.Table{}
 			if i < len(data.clinics) {
 				tables[recordsSource], tables[wardsSource] = data.clinics[i], data.wards[i]
+				tables[followupSource] = data.followup[i]
 			} else {
 				tables[recordsSource] = data.devices[i-len(data.clinics)]
 			}
 			for name, table := range tables {
-				file := filepath.Join(c.State, name+".csv")
-				if err := writeCSV(file, table); err != nil {
+				s := data.schema
+				if name == followupSource {
+					s = followupSchema()
+				}
+				file, schema := filepath.Join(c.State, name+".csv"),
+					filepath.Join(c.State, name+".yaml")
+				text, err := s.YAML()
+				if err == nil {
+					err = os.WriteFile(schema, text, 0o600)
+				}
+				if err == nil {
+					err = writeCSV(file, table)
+				}
+				if err != nil {
 					return err
 				}
 				c.Data[name] = source.Source{File: file, Schema: schema}

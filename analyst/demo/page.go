@@ -17,7 +17,8 @@ var pageHTML string
 
 type shownStudy struct {
 	Study
-	Dots *report.Dots
+	Dots  *report.Dots
+	Drawn *report.Figure
 }
 
 // WritePage writes a page that needs no other file, with the studies that gained most first.
@@ -40,7 +41,11 @@ func WritePage(w io.Writer, r Report) error {
 	}
 	var by [Worse + 1][]string
 	for _, s := range r.Ordered() {
-		page.Shown = append(page.Shown, shownStudy{s, report.NewDots(s.Measure.chart())})
+		shown := shownStudy{Study: s, Dots: report.NewDots(s.Measure.chart())}
+		if s.Figure != nil {
+			shown.Drawn = report.NewFigure(*s.Figure)
+		}
+		page.Shown = append(page.Shown, shown)
 		by[s.Measure.Comparison()] = append(by[s.Measure.Comparison()], s.Name)
 	}
 	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one party alone and than no study, by more than chance moves such a figure%s%s%s.",

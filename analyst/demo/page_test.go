@@ -14,11 +14,18 @@ import (
 func samplePage(t *testing.T) []byte {
 	t.Helper()
 	alone := .79
+	curve := study.ReportFigure{Title: "curve", X: "months", Y: "share", To: 48, Bands: true,
+		Caption: "half a year", Marks: []float64{0, 48},
+		Lines: []study.ReportCurve{{Name: "arm", Points: []study.ReportPoint{{Y: 1, Low: 1,
+			High: 1}, {X: 1, Y: .5, Low: .4, High: .6}}}},
+		Below: study.ReportTable{Title: "at risk", Head: []string{"", "0", "48"},
+			Rows: [][]string{{"arm", "90", "12"}}},
+		Table: study.ReportTable{Title: "all", Head: []string{"months"}, Rows: [][]string{{"0"}}}}
 	r := Report{
 		Data: "generated hospital data", Parties: 50, Epsilon: 1, Records: 12000, Pool: 100, Test: 50, Command: "caucus demo",
 		Studies: []Study{
 			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .77, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05, SureIs: "the 95 % binomial error"}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
-			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .82, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009, SureIs: "the 95 % binomial error"}},
+			{Name: "sums", About: "hide every record", Figure: &curve, Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .82, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009, SureIs: "the 95 % binomial error"}},
 			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: Measure{Name: "error of class shares (L1)", Better: "low", Released: .01, Baseline: .5, BaselineName: "the parties' own shares", SureIs: "about: the 95 % error of a share"}},
 		},
 		Curves: []Curve{
@@ -63,6 +70,9 @@ func TestStandings(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+	if strings.Count(page, ">at risk</text>") != 1 || !strings.Contains(page, "half a year") {
+		t.Error("the page does not draw the study that has curves")
 	}
 	if strings.Index(page, "<b>shares</b>") > strings.Index(page, "<b>votes</b>") {
 		t.Error("the study that does no better than one site stands before one that does")

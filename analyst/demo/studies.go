@@ -21,11 +21,13 @@ import (
 	"caucus/study/evaluate"
 	"caucus/study/evaluate/judged"
 	"caucus/study/kinds/planning"
+	"caucus/study/kinds/results"
 )
 
 type demoCase struct {
 	study.Proposal
-	pool *dataset.Table
+	schema *dataset.Schema // nil for that of the data
+	pool   *dataset.Table
 	// poolFile keeps the pool for "caucus release verify".
 	poolFile string
 	own      []*dataset.Table
@@ -38,9 +40,11 @@ type demoCase struct {
 const (
 	recordsSource = "records"
 	wardsSource   = "wards" // the source with the same records, divided unevenly
+	// followupSource has other records: how long patients were seen, and whether they had a relapse.
+	followupSource = "followup"
 )
 
-// PoolFile is the name of the pool file that all studies but two use.
+// PoolFile is the name of the pool file that all studies but three use.
 const PoolFile = "pool.csv"
 
 // with little noise few principal components are best
@@ -62,7 +66,12 @@ func clinicSums(epsilon float64) study.Proposal {
 
 // cases returns the studies of a demo: at least one of each kind, in a setting where the kind is
 // useful, and one study in a setting where the study's kind is not useful.
-func (o Options) cases(data dealt) []demoCase {
+func (o Options) cases(data dealt) ([]demoCase, error) {
+	curves, err := study.EncodeTerms(followupTerms)
+	if err != nil {
+		return nil, err
+	}
+	followup := followupSchema()
 	accuracy := func(r study.Release, _ *auxdata.Pool) (Measure, error) {
 		predicted, _, err := classifier.Predict(r, data.test)
 		if err != nil {
@@ -125,8 +134,15 @@ func (o Options) cases(data dealt) []demoCase {
 			judges: judgedStudy, pool: data.pool, poolFile: PoolFile, own: data.clinics,
 			judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeJudged(r, pool, data) },
 		},
+		{
+			Proposal: study.Proposal{
+				Name: "relapse", Kind: "survival", Data: followupSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators, KindTerms: curves,
+				Purpose: "draw how long patients stay without a relapse, by arm of a trial: counts of them by month, relapse and arm, with noise by coordinator and helper. The patients are made up",
+			},
+			schema: &followup, pool: data.followupPool, poolFile: "followup-pool.csv", own: data.followup, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeCurves(r, pool, data) },
+		},
 		classify(clinicVotes, data.clinics),
-	}
+	}, nil
 }
 
 // The demo's evaluate study judges the classifier of study judgedStudy, by column judgedBy, which
@@ -137,7 +153,10 @@ const judgedStudy, judgedBy = "sums", "sex"
 // case.
 func (o Options) studies(ctx context.Context, f *federation, data dealt,
 	r *Report) ([]study.Release, error) {
-	all := o.cases(data)
+	all, err := o.cases(data)
+	if err != nil {
+		return nil, err
+	}
 	r.Studies = make([]Study, len(all))
 	signed, done := make([]protocol.SignedRelease, len(all)), make([]chan struct{}, len(all))
 	for i := range all {
@@ -217,7 +236,11 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	}
 	c.Minimum, c.Seed, c.Records = len(c.Roster), o.Seed, fewest(c.own)
 	c.Deadline = time.Now().Add(time.Hour)
-	proposed, err := planning.Propose(c.Proposal, data.schema, c.pool)
+	schema := data.schema
+	if c.schema != nil {
+		schema = *c.schema
+	}
+	proposed, err := planning.Propose(c.Proposal, schema, c.pool)
 	if err != nil {
 		return fail(err)
 	}
@@ -246,6 +269,14 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	s.Seconds = time.Since(began).Seconds()
 	if s.Measure, err = c.judge(release, proposed.Pool); err != nil {
 		return fail(err)
+	}
+	told, err := results.Report(release)
+	if err != nil {
+		return fail(err)
+	}
+	if p.Kind == "survival" {
+		s.Figure = &told.Figures[0]
+		s.Figure.Caption = told.Answer + " " + s.Figure.Caption
 	}
 	return s, signed, proposed.PoolBytes, nil
 }

@@ -12,10 +12,11 @@ import (
 
 type figureGroup struct {
 	Title   string
-	Figures []figure
+	Figures []*Figure
 }
 
-type figure struct {
+// Figure is a picture of lines with its words; template "curve" shows it.
+type Figure struct {
 	Picture template.HTML
 	Caption string
 	Legend  []legendEntry
@@ -27,22 +28,28 @@ type legendEntry struct {
 	Dashes       template.HTMLAttr
 }
 
-func newFigures(all []study.ReportFigure) (groups []figureGroup) {
+func newFigures(all []study.ReportFigure) []figureGroup {
+	var groups []figureGroup
 	for _, f := range all {
 		if len(groups) == 0 || groups[len(groups)-1].Title != f.Group {
 			groups = append(groups, figureGroup{Title: f.Group})
 		}
-		// safe: figureSVG escapes its texts
-		drawn := figure{Picture: template.HTML(figureSVG(f)), Caption: f.Caption,
-			Plotted: newTable(f.Table)}
-		for i, line := range f.Lines[len(f.Below.Rows):] { // rows below are a legend
-			drawn.Legend = append(drawn.Legend, legendEntry{line.Name,
-				Colours[i%len(Colours)], template.HTMLAttr(dashes(i))})
-		}
 		last := &groups[len(groups)-1]
-		last.Figures = append(last.Figures, drawn)
+		last.Figures = append(last.Figures, NewFigure(f))
 	}
 	return groups
+}
+
+// NewFigure draws a figure.
+func NewFigure(f study.ReportFigure) *Figure {
+	// safe: figureSVG escapes its texts
+	drawn := Figure{Picture: template.HTML(figureSVG(f)), Caption: f.Caption,
+		Plotted: newTable(f.Table)}
+	for i, line := range f.Lines[len(f.Below.Rows):] { // rows below are a legend
+		drawn.Legend = append(drawn.Legend, legendEntry{line.Name, Colours[i%len(Colours)],
+			template.HTMLAttr(dashes(i))})
+	}
+	return &drawn
 }
 
 // The square frame of a figure, in units of its view box, and the height of a row below it.

@@ -26,7 +26,8 @@ import (
 var pages string
 
 // Template returns the templates that all pages share, together with own, the caller's templates.
-// Those can call "head", which begins a page with a title, and "dots", which shows Dots.
+// Those can call "head", which begins a page with a title, "dots", which shows Dots, and
+// "curve", which shows a Figure.
 func Template(own string) (*template.Template, error) {
 	t := template.New("pages").Funcs(template.FuncMap{
 		// the style is our own text

@@ -80,8 +80,11 @@ func (t Table) digits() int {
 }
 
 // TimeText writes a time with 4 digits, or more before the point: 1825, 152.1 or 1.25.
-func (t Table) TimeText(v float64) string {
-	scale := math.Pow10(t.digits() + 1)
+func (t Table) TimeText(v float64) string { return rounded(v, t.digits()+1) }
+
+// rounded writes a number with at most so many digits after the point.
+func rounded(v float64, digits int) string {
+	scale := math.Pow10(digits)
 	return strconv.FormatFloat(math.Round(v*scale)/scale, 'f', -1, 64)
 }
 
@@ -223,7 +226,7 @@ func (t Table) edge(j int) float64 {
 func (t Table) risk() study.ReportTable {
 	out := study.ReportTable{Title: "at risk", Head: []string{""}}
 	for _, j := range t.marked() {
-		out.Head = append(out.Head, fmt.Sprintf("%.*f", t.digits(), t.edge(j)))
+		out.Head = append(out.Head, rounded(t.edge(j), t.digits()))
 	}
 	for _, g := range t.Groups {
 		row := []string{t.named(g.Level)}
