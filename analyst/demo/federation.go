@@ -174,13 +174,11 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 				file, schema := filepath.Join(c.State, name+".csv"),
 					filepath.Join(c.State, name+".yaml")
 				text, err := s.YAML()
-				if err == nil {
-					err = os.WriteFile(schema, text, 0o600)
-				}
-				if err == nil {
-					err = writeCSV(file, table)
-				}
 				if err != nil {
+					return err
+				}
+				if err := errors.Join(os.WriteFile(schema, text, 0o600),
+					writeCSV(file, table)); err != nil {
 					return err
 				}
 				c.Data[name] = source.Source{File: file, Schema: schema}

@@ -40,7 +40,7 @@ type demoCase struct {
 const (
 	recordsSource = "records"
 	wardsSource   = "wards" // the source with the same records, divided unevenly
-	// followupSource has other records: how long patients were seen, and whether they had a relapse.
+	// followupSource has other records: how long patients were seen, and who had a relapse.
 	followupSource = "followup"
 )
 

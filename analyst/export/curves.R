@@ -7,16 +7,16 @@
 #
 # As a program it draws a file: Rscript curves.R curves.pdf
 #
-# caucus_survival has all numbers. low and high are 95 % intervals, for sampling and noise; an end
+# caucus_numbers has all numbers. low and high are 95 % intervals, for sampling and noise; an end
 # that noise leaves open is infinite, and NA means none. unknown says why there is no value.
 
 caucus_of <- function(measures) {
-  rows <- caucus_survival[caucus_survival$measure %in% measures, ]
+  rows <- caucus_numbers[caucus_numbers$measure %in% measures, ]
   rownames(rows) <- NULL
   rows
 }
 
-caucus_curves <- caucus_of("survival")
+caucus_curves <- caucus_of("without_event")
 caucus_groups <- caucus_of(c("all_records", "all_events", "median", "restricted_mean"))
 caucus_compared <- caucus_of(c("hazard_ratio", "log_rank_p", "difference"))
 

@@ -23,8 +23,8 @@ type Curves struct {
 	Warnings []string
 }
 
-// CurveRow is one number. Survival is the share without the event at Time, the end of an interval;
-// Events counts the interval, AtRisk who is seen at Time without the event.
+// CurveRow is one number. Measure without_event is the share without the event at Time, the end of
+// an interval; events counts those of the interval, at_risk who is seen at Time without the event.
 type CurveRow struct {
 	Measure string
 	By      string // the column whose level Group is
@@ -58,9 +58,9 @@ func NewCurves(r study.Release) (Curves, error) {
 		return validation.Number{Value: n, SD: none, NoiseSD: none, NoLow: true, NoHigh: true}
 	}
 	for _, g := range t.Groups {
-		add("survival", g.Level, "", 0, validation.Number{Value: 1, Low: 1, High: 1})
+		add("without_event", g.Level, "", 0, validation.Number{Value: 1, Low: 1, High: 1})
 		for _, q := range g.Points {
-			add("survival", g.Level, "", q.Time, q.Survival)
+			add("without_event", g.Level, "", q.Time, q.Survival)
 		}
 		from := 0.
 		for _, q := range g.Points {
@@ -93,17 +93,17 @@ func NewCurves(r study.Release) (Curves, error) {
 var CurveColumns = []string{"measure", "by", "group", "against", "unknown", "time", "value", "low",
 	"high", "sd", "noise_sd"}
 
-func (r CurveRow) texts() []string {
-	return []string{r.Measure, r.By, r.Group, r.Against, r.Number.Unknown}
+func (c CurveRow) texts() []string {
+	return []string{c.Measure, c.By, c.Group, c.Against, c.Number.Unknown}
 }
 
 // numbers are NaN where there is no number, and infinite where noise leaves an end open. A count
 // has neither an interval nor a deviation of its own.
-func (r CurveRow) numbers() []float64 {
-	n, none := r.Number, math.NaN()
+func (c CurveRow) numbers() []float64 {
+	n, none := c.Number, math.NaN()
 	switch {
 	case !n.Known():
-		return []float64{r.Time, none, none, none, none, none}
+		return []float64{c.Time, none, none, none, none, none}
 	case n.NoLow && n.NoHigh:
 		n.Low, n.High = none, none
 	case n.NoLow:
@@ -111,7 +111,7 @@ func (r CurveRow) numbers() []float64 {
 	case n.NoHigh:
 		n.High = math.Inf(1)
 	}
-	return []float64{r.Time, n.Value, n.Low, n.High, n.SD, n.NoiseSD}
+	return []float64{c.Time, n.Value, n.Low, n.High, n.SD, n.NoiseSD}
 }
 
 // CSV writes a header and a row for each number. An empty cell is no number.
@@ -149,7 +149,7 @@ func (c Curves) R() ([]byte, error) {
 	for _, line := range c.words() {
 		b.WriteString("# " + oneLine(line) + "\n")
 	}
-	fmt.Fprintf(&b, "#\ncaucus_axis <- %s\ncaucus_event <- %s\ncaucus_survival <- data.frame(",
+	fmt.Fprintf(&b, "#\ncaucus_axis <- %s\ncaucus_event <- %s\ncaucus_numbers <- data.frame(",
 		rText(c.Axis), rText(c.About.Label))
 	for k, column := range CurveColumns {
 		separate(&b, k)

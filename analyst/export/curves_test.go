@@ -111,11 +111,11 @@ func TestCurves(t *testing.T) {
 		}
 		last := g.Points[len(g.Points)-1]
 		end := strconv.FormatFloat(last.Time, 'g', -1, 64)
-		same("survival "+name+" "+end, "value", last.Survival.Value)
-		same("survival "+name+" "+end, "low", last.Survival.Low)
-		same("survival "+name+" "+end, "high", last.Survival.High)
-		same("survival "+name+" "+end, "noise_sd", last.Survival.NoiseSD)
-		same("survival "+name+" 0", "value", 1)
+		same("without_event "+name+" "+end, "value", last.Survival.Value)
+		same("without_event "+name+" "+end, "low", last.Survival.Low)
+		same("without_event "+name+" "+end, "high", last.Survival.High)
+		same("without_event "+name+" "+end, "noise_sd", last.Survival.NoiseSD)
+		same("without_event "+name+" 0", "value", 1)
 		same("at_risk "+name+" 0", "value", g.Points[0].AtRisk)
 		same("events "+name+" "+end, "value", last.Events)
 		same("all_events "+name+" ", "value", g.Events)
@@ -172,7 +172,7 @@ func drawsCurves(t *testing.T, rscript string) {
 	if b, err := os.ReadFile(filepath.Join(dir, "curves.pdf")); err != nil || len(b) < 1000 {
 		t.Errorf("the picture has %d bytes (%v)", len(b), err)
 	}
-	said := run("-e", `source("curves.R"); x <- caucus_survival; cat(nrow(x), sprintf("%.17g", `+
+	said := run("-e", `source("curves.R"); x <- caucus_numbers; cat(nrow(x), sprintf("%.17g", `+
 		`sum(x$value, na.rm = TRUE)), sum(is.infinite(x$high)), nrow(caucus_compared), unique(x$group)[1])`)
 	sum, open := 0., 0
 	for _, row := range c.Rows {

@@ -1619,8 +1619,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "who is at risk is told for the end of the interval", room: "analyst/export", file: "curves.go",
-		old:   `add("at_risk", g.Level, "", from,`,
-		new:   `add("at_risk", g.Level, "", q.Time,`,
+		old:   `from, count(q.AtRisk)`,
+		new:   `q.Time, count(q.AtRisk)`,
 		found: "TestCurves",
 	},
 }

@@ -158,8 +158,13 @@ func (c *Counts) Deviation(draws int) (float64, error) {
 	return math.Sqrt(v), err
 }
 
-// Counts describes one site's histogram before noise, a line for each group.
-func (c *Counts) Counts(values []int64) ([]string, int64) {
+// Counts implements study.Counter: it describes one site's histogram before noise, a line for each
+// group.
+func (t Task) Counts(values []int64) ([]string, int64) {
+	c := t.Counted
+	if len(values) != c.Cells() {
+		return nil, 1
+	}
 	var lines []string
 	lines = append(lines, fmt.Sprintf("in no curve: %d", values[0]))
 	for g, name := range c.Groups {

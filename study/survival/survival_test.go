@@ -2,6 +2,7 @@ package survival
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -217,5 +218,34 @@ func TestPartyBound(t *testing.T) {
 	b, c := boundOf(p, terms), int64(maxPerParty)
 	if b.L1 != 2*c || b.L2sq != 2*c*c || b.L2sq < 0 {
 		t.Errorf("the bound of %d records is %+v", c, b)
+	}
+}
+
+// TestPreviewNamesCounts: a preview asks the task itself to name a site's numbers, each with its
+// group, interval and event. Numbers of another plan have no names.
+func TestPreviewNamesCounts(t *testing.T) {
+	p := planOf(t, relapse, nil)
+	task, err := Kind{}.New(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counter, ok := task.(study.Counter)
+	if !ok {
+		t.Fatal("a preview cannot name the numbers of a survival study")
+	}
+	c := task.(Task).Counted
+	v := c.count(encode(t, p, [][]string{{"1", "relapse", "a", "no"}, {"12", "dead", "a", "no"},
+		{"30", "alive", "b", "no"}, {"99", "alive", "b", "no"}, {"", "alive", "b", "no"}}))
+	lines, record := counter.Counts(v)
+	want := []string{"in no curve: 1",
+		"a: 0 to 10: 1 with the event, 0 with dead, 0 last seen; 10 to 25: 0 with the event, " +
+			"1 with dead, 0 last seen; 25 to 50: 0 with the event, 0 with dead, 0 last seen; 0 beyond",
+		"b: 0 to 10: 0 with the event, 0 with dead, 0 last seen; 10 to 25: 0 with the event, " +
+			"0 with dead, 0 last seen; 25 to 50: 0 with the event, 0 with dead, 1 last seen; 1 beyond"}
+	if !slices.Equal(lines, want) || record != 1 {
+		t.Errorf("a preview says %q, in steps of %d, want %q", lines, record, want)
+	}
+	if lines, _ := counter.Counts(v[1:]); lines != nil {
+		t.Errorf("numbers of another plan are named: %q", lines)
 	}
 }
