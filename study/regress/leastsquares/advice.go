@@ -10,8 +10,8 @@ import (
 )
 
 // ForecastNoise implements study.NoiseForecaster. It warns where most coefficients are no narrower
-// than one site's alone, and where shortening moves one too far. It has tried numbers of columns, of
-// servers and of records, and radii, that it advises.
+// than one site's alone, and where shortening moves one too far. It has tried the numbers of
+// columns, servers and records, and the radii, that it advises.
 func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	p := f.Plan()
 	costs, err := p.NoiseCosts(f.Moments.Bound(), f.Moments.Cells())

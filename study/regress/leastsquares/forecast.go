@@ -82,7 +82,7 @@ func NewForecast(d *regress.Design, pool *auxdata.Pool, size study.Size,
 		return out
 	}
 	basis := directions(scaled(n, p.moments(d.Radius, chance)), of, mostNoise)
-	bare, got := p.fitted(all, math.Inf(1), chance), poolFit{}
+	bare, got := p.fitted(all, math.Inf(1), chance), fittedRows{}
 	if basis != nil {
 		got = p.fitted(basis, d.Radius, chance)
 		of = of.times(1 / (n * n))
@@ -113,8 +113,8 @@ func lost(basis *mat.Dense, j int) float64 {
 	return 1 - floats.Dot(row, row)
 }
 
-// poolFit is least squares of the pool's rows.
-type poolFit struct {
+// fittedRows is least squares of the pool's rows.
+type fittedRows struct {
 	publicRows
 	radius  float64
 	chance  func([]float64) float64
@@ -125,8 +125,8 @@ type poolFit struct {
 
 // fitted fits the pool's rows, shortened to a radius, in the directions of a basis.
 func (p publicRows) fitted(basis *mat.Dense, radius float64,
-	chance func([]float64) float64) poolFit {
-	f := poolFit{publicRows: p, radius: radius, chance: chance}
+	chance func([]float64) float64) fittedRows {
+	f := fittedRows{publicRows: p, radius: radius, chance: chance}
 	a := p.moments(radius, chance)
 	var inner mat.Dense
 	k := p.Dim() - 1
@@ -138,13 +138,13 @@ func (p publicRows) fitted(basis *mat.Dense, radius float64,
 }
 
 // variance returns the variance of a coefficient, times the number of records.
-func (f poolFit) variance(j int) float64 {
+func (f fittedRows) variance(j int) float64 {
 	row := vector(f.inverse.RawRowView(j))
 	return math.Max(0, mat.Inner(row, f.meat, row))
 }
 
 // pulls returns how far each row pulls a coefficient, times the number of rows.
-func (f poolFit) pulls(j int) []float64 {
+func (f fittedRows) pulls(j int) []float64 {
 	out, k := make([]float64, len(f.rows)), f.Dim()-1
 	f.each(f.radius, f.chance, func(e example) {
 		x := e.w[:k]
