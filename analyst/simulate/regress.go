@@ -69,7 +69,8 @@ func (r Regress) Run(ctx context.Context) (RegressSummary, error) {
 	}
 	p, size := task.Plan(), d.Size()
 	body, _ := bodies.Of(task)
-	m := regressErrors{task: task, moments: body.Statistic.(*regress.Moments), again: redraw{of: body}}
+	m := regressErrors{task: task, moments: body.Statistic.(*regress.Moments),
+		again: redraw{of: body}}
 	for _, rows := range d.Parties {
 		m.party(d.Private.Select(rows))
 	}

@@ -252,8 +252,8 @@ func standardInWords(d *Design, row []string, label bool) []float64 {
 	return append(v, y)
 }
 
-// TestEveryRecordHasItsRow: the row of each of all odd records is 0 if its text lacks the outcome or
-// a column, or fails the condition; else it is the text's standardised row, shortened as one ray to
+// TestEveryRecordHasItsRow: the row of each of all odd records is 0 if its text lacks the outcome
+// or a column, or fails the condition; else it is the text's standardised row, shortened as one ray to
 // the radius, within a step. No row is longer than the bound says.
 func TestEveryRecordHasItsRow(t *testing.T) {
 	label := byDays
@@ -295,7 +295,8 @@ func TestEveryRecordHasItsRow(t *testing.T) {
 					sum := w[0] * w[0]
 					for j, v := range want {
 						sum += w[j+1] * w[j+1]
-						if off := v*share*float64(m.One) - float64(w[j+1]); math.Abs(off) >= 1+1e-6 {
+						off := v*share*float64(m.One) - float64(w[j+1])
+						if math.Abs(off) >= 1+1e-6 {
 							t.Errorf("%q: number %d of the row is %d, off by %g", row, j, w[j+1], off)
 						}
 					}
@@ -377,7 +378,8 @@ func TestNoOverflow(t *testing.T) {
 					t.Errorf("%d numbers, radius %g, %d records: bound %+v, removed %+v", dim, radius,
 						k, b, removed)
 				}
-				if most := float64(mostRecords(p, terms, l)) * 7 * OfSquare * float64(l.Squared()); most > 1<<60 {
+				most := float64(mostRecords(p, terms, l)) * 7 * OfSquare * float64(l.Squared())
+				if most > 1<<60 {
 					t.Errorf("%d numbers, radius %g: a sum can reach %g", dim, radius, most)
 				}
 			}

@@ -111,8 +111,8 @@ func (t Table) chart() *study.ReportChart {
 }
 
 func (t Table) table() study.ReportTable {
-	out := study.ReportTable{Title: "coefficients", Head: []string{"column", "change of " + t.Outcome,
-		"95 %", "of the width by noise"}}
+	out := study.ReportTable{Title: "coefficients",
+		Head: []string{"column", "change of " + t.Outcome, "95 %", "of the width by noise"}}
 	row := func(name string, n validation.Number) {
 		if !n.Known() {
 			out.Rows = append(out.Rows, []string{name, "unknown", n.Unknown, ""})
