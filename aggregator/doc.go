@@ -46,6 +46,6 @@
 // No file uses a declaration of a later one: documents.go (what is signed), head.go (the progress
 // file), store.go (the database), server.go (a server and its transactions), helper.go (the
 // helper's calls), recall.go (a forgotten release), coordinator.go (the coordinator's calls),
-// outcome.go (both shares), places.go (studies under way), reconcile.go (after a restore), pinned.go
-// (TLS between the two), wire.go (gRPC), bycode.go (a helper whose code is known)
+// outcome.go (both shares), places.go (studies under way), reconcile.go (after a restore),
+// pinned.go (TLS between the two), wire.go (gRPC), bycode.go (a helper whose code is known)
 package aggregator
