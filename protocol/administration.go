@@ -35,8 +35,7 @@ func inSeconds(valid time.Duration) int64 {
 }
 
 // Invite makes an invitation. Its text is a secret for the invited person.
-func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string, expires time.Time,
-	err error) {
+func (c *Client) Invite(ctx context.Context, o InviteOptions) (string, time.Time, error) {
 	reply, err := ask(ctx, c, "invite "+o.Name, c.admin.Invite, &pb.InviteRequest{
 		Name: o.Name, Role: string(o.Role), ValidSeconds: inSeconds(o.Valid), Address: o.Address,
 	})

@@ -59,7 +59,7 @@ func tokenOf(t *pb.TokenState) Token {
 }
 
 // MakeToken makes a join token. Its text is a secret for the parties that will join.
-func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t Token, err error) {
+func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (string, Token, error) {
 	reply, err := ask(ctx, c, "make join token", c.admin.MakeToken, &pb.MakeTokenRequest{
 		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: inSeconds(o.Valid),
 		Prefix: o.Prefix, Tags: o.Tags, Address: o.Address,

@@ -85,6 +85,7 @@ func cellOf(s binning.Edges, z float64, class, judged int) int {
 	return bins + 1 + bin
 }
 
+// Cells is the number of cells of all histograms: of the whole, then of each level of each group.
 func (h *Histograms) Cells() (n int) {
 	for _, s := range h.edges {
 		for _, g := range h.Groups {
@@ -94,6 +95,7 @@ func (h *Histograms) Cells() (n int) {
 	return n
 }
 
+// ReleasedCells is Cells: the counts are released as they are, with noise.
 func (h *Histograms) ReleasedCells() int { return h.Cells() }
 
 // Each calls for each histogram, in the order of their cells: the index of its class in the plan's,
@@ -169,6 +171,7 @@ func (h *Histograms) Additive(records int64) bool {
 	return h.plan.Unit != privacy.Party && !h.terms.Program && records <= h.most()
 }
 
+// Local counts a party's records, and returns the counts and their weight.
 func (h *Histograms) Local(in study.Inputs) ([]int64, int64) {
 	records := keyed.AtMost(in, h.plan.Unit, h.most())
 	weight := int64(records.Len())
@@ -178,6 +181,7 @@ func (h *Histograms) Local(in study.Inputs) ([]int64, int64) {
 	return h.count(records, h.own(in, records)), weight
 }
 
+// AppendClear encodes a contribution without noise.
 func (h *Histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {
 	return bodies.AppendSums(vector, weight), nil
 }
@@ -244,6 +248,7 @@ func (h *Histograms) Terms(int64) (t study.ReleaseTerms, err error) {
 	return t, err
 }
 
+// Sensitive wraps counts under the plan's bound.
 func (h *Histograms) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
 	error) {
 	return privacy.NewSensitive(vector, t.Bound)
