@@ -1,4 +1,3 @@
-// Package decimal compares decimal numbers as people write them, without rounding.
 package decimal
 
 import "strings"

@@ -21,7 +21,7 @@ var noteAt = map[string]string{
 	"ratio laplace-prior": "Kind", "ratio auto": "Kind",
 	"reweigh entropy": "Statistic", "reweigh logistic": "Statistic",
 	"describe gaussian": "counts", "describe laplace": "counts",
-	"evaluate gaussian": "histograms", "evaluate laplace": "histograms",
+	"evaluate gaussian": "Histograms", "evaluate laplace": "Histograms",
 	"labels rr": "Kind", "labels em": "Kind",
 	"regress gaussian": "Moments", "regress laplace": "Moments",
 	"survival gaussian": "Counts", "survival laplace": "Counts",

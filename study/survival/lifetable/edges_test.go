@@ -54,7 +54,7 @@ features:
 		t.Fatal(err)
 	}
 	counted := task.(survival.Task).Counted
-	vector, weight := counted.Local(study.Inputs{Records: records})
+	vector, weight := counted.Local(study.NewInputs(records, []byte("key")))
 	values := make([]float64, len(vector))
 	for j, n := range vector {
 		values[j] = float64(n)
