@@ -36,7 +36,7 @@ func TestCallerGoesAwayPostgres(t *testing.T) { goesAway(t, onServer(t, testserv
 // first, and a newer one is refused.
 func TestStoreRefusesPostgres(t *testing.T) {
 	at := testserver.Database(t)
-	if _, err := Open(at); err == nil || !strings.Contains(err.Error(), "move brings one") {
+	if _, err := Open(at); err == nil || !strings.Contains(err.Error(), "coordinator move brings") {
 		t.Errorf("no store: %v", err)
 	}
 	s := onServer(t, at)
