@@ -71,8 +71,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 		return out, err
 	}
 	out.RMSE, out.NoisyRMSE = countErrors(out.Released, out.True)
-	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil ||
-		s.Repeats == 0 {
+	if out.Forecast, err = out.forecast(task, size); err != nil || s.Repeats == 0 {
 		return out, err
 	}
 	var records []*dataset.Records

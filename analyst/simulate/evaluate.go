@@ -134,10 +134,8 @@ func (e Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	}
 	out := EvaluateSummary{Summary: summaryOf(p, e.Repeats, &release), Records: size.Records}
 	out.Totals = release.Totals
-	if f, ok := task.(study.NoiseForecaster); ok {
-		if out.Forecast, _, err = f.ForecastNoise(size); err != nil {
-			return fail(err)
-		}
+	if out.Forecast, err = out.forecast(task, size); err != nil {
+		return fail(err)
 	}
 	if out.Released, err = judged.ResultOf(release); err != nil {
 		return fail(err)

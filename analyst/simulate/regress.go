@@ -39,9 +39,10 @@ type RegressMeasured struct {
 	// smallest of one coefficient that at least half of the draws know.
 	Coverage float64 `json:"coverage"`
 	Least    float64 `json:"least"`
-	// WidthRatio is the mean width of an interval, divided by that without noise.
-	WidthRatio float64 `json:"width_ratio"`
-	Unknown    float64 `json:"unknown"` // mean number of coefficients without an interval
+	// WidthRatio is the mean width of an interval, divided by that without noise; nil where that is
+	// 0.
+	WidthRatio *float64 `json:"width_ratio,omitempty"`
+	Unknown    float64  `json:"unknown"` // mean number of coefficients without an interval
 }
 
 // Check refuses more parties than records, a split without parties, and proposals that cannot run.
@@ -80,8 +81,7 @@ func (r Regress) Run(ctx context.Context) (RegressSummary, error) {
 	if out.Released, err = leastsquares.TableOf(release); err != nil {
 		return out, err
 	}
-	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil ||
-		r.Repeats == 0 {
+	if out.Forecast, err = out.forecast(task, size); err != nil || r.Repeats == 0 {
 		return out, err
 	}
 	rng := rand.New(rand.NewPCG(r.Seed, 0x72656772657373))
@@ -209,6 +209,6 @@ func (r *regressErrors) measured(draws float64) *RegressMeasured {
 	out.Unknown = float64(len(r.seen)) - seen/draws
 	seen = max(seen, 1)
 	out.RMSE, out.Alone = math.Sqrt(r.off/seen), math.Sqrt(r.alone/seen)
-	out.Coverage, out.WidthRatio = held/seen, r.width/max(r.bare, math.SmallestNonzeroFloat64)
+	out.Coverage, out.WidthRatio = held/seen, ratioOf(r.width, r.bare)
 	return out
 }

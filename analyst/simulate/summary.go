@@ -38,6 +38,29 @@ func summaryOf(p study.Plan, repeats int, r *study.Release) Summary {
 		Repeats: repeats, Warnings: r.Result.Warnings, Release: r}
 }
 
+// forecast returns the forecast of the noise in words, "" of a task without one, and adds its
+// warning to the summary's.
+func (s *Summary) forecast(task study.Task, size study.Size) (string, error) {
+	f, ok := task.(study.NoiseForecaster)
+	if !ok {
+		return "", nil
+	}
+	words, warning, err := f.ForecastNoise(size)
+	if warning != "" {
+		s.Warnings = append(s.Warnings, warning)
+	}
+	return words, err
+}
+
+// ratioOf returns a ratio, nil of 0.
+func ratioOf(a, of float64) *float64 {
+	if of == 0 {
+		return nil
+	}
+	ratio := a / of
+	return &ratio
+}
+
 // repeated calls once for each repeat, up to the first error.
 func repeated[R any](repeats int, once func(index int) (R, error)) ([]R, error) {
 	done := make([]R, repeats)

@@ -47,8 +47,8 @@ type SurvivalMeasured struct {
 	// half of the draws have.
 	Coverage float64 `json:"coverage"`
 	Least    float64 `json:"least"`
-	// WidthRatio is the mean width of an interval beside the one without noise.
-	WidthRatio float64 `json:"width_ratio"`
+	// WidthRatio is the mean width of an interval beside the one without noise; nil without any.
+	WidthRatio *float64 `json:"width_ratio,omitempty"`
 	// LogHazardRatioSD is the standard deviation, by noise, of the log hazard ratio of the second
 	// group; 0 without one. RatioCoverage is the share of intervals of ratios that hold the
 	// population's.
@@ -102,8 +102,7 @@ func (s Survival) Run(ctx context.Context) (SurvivalSummary, error) {
 	if out.True, err = lifetable.Of(p, exact, again.weight, 0); err != nil {
 		return out, err
 	}
-	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil ||
-		s.Repeats == 0 {
+	if out.Forecast, err = out.forecast(task, size); err != nil || s.Repeats == 0 {
 		return out, err
 	}
 	out.Measured, err = measureSurvival(ctx, task, again, out.True, s.Repeats, s.Seed)
@@ -158,7 +157,7 @@ func (s *survivalErrors) add(whole, sample lifetable.Table) {
 func (s *survivalErrors) measured(draws int) *SurvivalMeasured {
 	slices.Sort(s.sup)
 	out := &SurvivalMeasured{SupError: stat.Quantile(.5, stat.Empirical, s.sup, nil), Least: 1,
-		WidthRatio: s.width / s.clear, RatioCoverage: s.covered / max(s.ratios, 1)}
+		WidthRatio: ratioOf(s.width, s.clear), RatioCoverage: s.covered / max(s.ratios, 1)}
 	held, seen := 0., 0.
 	for at, n := range s.seen {
 		held, seen = held+s.held[at], seen+n

@@ -248,6 +248,9 @@ func (fc *forecastCommand) run(cmd *cobra.Command) error {
 	}
 	return fc.Print(doc, func(w io.Writer) {
 		printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords)
+		if doc.Warning != "" {
+			fmt.Fprintf(w, "warning    %s\n", doc.Warning)
+		}
 		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise added by %s\n",
 			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism,
 			doc.Noise.Trust().By)

@@ -220,6 +220,14 @@ func forecastLines(words string) string {
 	return "forecast: " + strings.ReplaceAll(words, "\n", "\nforecast: ")
 }
 
+// wider says how wide intervals were, "" where those without noise had no width.
+func wider(ratio *float64) string {
+	if ratio == nil {
+		return ""
+	}
+	return fmt.Sprintf(", and were %.2f times as wide as without noise", *ratio)
+}
+
 func printTotals(w io.Writer, totals []study.UnitTotal) {
 	for _, t := range totals {
 		fmt.Fprintf(w, "%s (%s)\n", t, t.Why)

@@ -39,14 +39,21 @@ func printRegress(w io.Writer, d simulate.RegressSummary) {
 			interval = fmt.Sprintf("%+.3g to %+.3g", c.Change.Low, c.Change.High)
 		}
 		truth := d.True.Coefficients[j].Change
-		t.Add(c.Name(), is, interval, fmt.Sprintf("%+.3g", truth.Value))
+		without := truth.Unknown
+		if truth.Known() {
+			without = fmt.Sprintf("%+.3g", truth.Value)
+		}
+		t.Add(c.Name(), is, interval, without)
 	}
 	t.Render()
 	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
-	if m := d.Measured; m != nil {
-		fmt.Fprintf(w, "\nin %d draws of noise and records: 95 %% intervals held the population's coefficient in %.3f (least of one: %.3f), and were %.2f times as wide as without noise; the error of a standardised coefficient was %.4f, of the largest site's records alone, without noise, %.4f; %.1f of %d coefficients were unknown\n",
-			d.Repeats, m.Coverage, m.Least, m.WidthRatio, m.RMSE, m.Alone, m.Unknown,
-			len(d.True.Coefficients))
+	switch m, all := d.Measured, len(d.True.Coefficients); {
+	case m == nil:
+	case m.Unknown == float64(all):
+		fmt.Fprintf(w, "\nin %d draws of noise and records: nothing was known\n", d.Repeats)
+	default:
+		fmt.Fprintf(w, "\nin %d draws of noise and records: 95 %% intervals held the population's coefficient in %.3f (least of one: %.3f)%s; the error of a standardised coefficient was %.4f, of the largest site's records alone, without noise, %.4f; %.1f of %d coefficients were unknown\n",
+			d.Repeats, m.Coverage, m.Least, wider(m.WidthRatio), m.RMSE, m.Alone, m.Unknown, all)
 	}
 	endRehearsal(w, d.Summary)
 }

@@ -50,8 +50,8 @@ func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
 	}
 	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
 	if m := d.Measured; m != nil {
-		fmt.Fprintf(w, "\nin %d draws of noise and records: 95 %% intervals held the population's survival in %.3f (least of one: %.3f), and its hazard ratio in %.3f; intervals %.2f times as wide as without noise; noise moved a curve by up to %.4f (median), the log hazard ratio by a standard deviation of %.3f\n",
-			d.Repeats, m.Coverage, m.Least, m.RatioCoverage, m.WidthRatio, m.SupError,
+		fmt.Fprintf(w, "\nin %d draws of noise and records: 95 %% intervals held the population's survival in %.3f (least of one: %.3f), and its hazard ratio in %.3f%s; noise moved a curve by up to %.4f (median), the log hazard ratio by a standard deviation of %.3f\n",
+			d.Repeats, m.Coverage, m.Least, m.RatioCoverage, wider(m.WidthRatio), m.SupError,
 			m.LogHazardRatioSD)
 	}
 	endRehearsal(w, d.Summary)
