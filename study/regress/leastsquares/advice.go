@@ -41,7 +41,7 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 		if warning != "" {
 			warning += "; "
 		}
-		warning += fmt.Sprintf("shortening moves the coefficient of %s by %.1f of its standard deviations: %s", f.Moments.Columns[j].Name(), math.Abs(got[j].Shift), f.shiftAdvice(j, size))
+		warning += fmt.Sprintf("shortening moves the coefficient of %s by %.1f ± %.1f of its standard deviations: %s", f.Moments.Columns[j].Name(), math.Abs(got[j].Shift), got[j].ShiftSD, f.shiftAdvice(j, size))
 	}
 	return words + "\n" + p.NoiseWords(costs), warning, nil
 }
@@ -53,8 +53,11 @@ func (o Outlook) words() string {
 		}
 		return fmt.Sprintf("± %.3g", z95*sd)
 	}
-	return fmt.Sprintf("%s (%s; %s; %.1f standard deviations)", width(o.Private),
-		width(o.Pooled), width(o.Alone), o.Shift)
+	shift := "unknown"
+	if !math.IsInf(o.Private, 1) && !math.IsNaN(o.Shift) {
+		shift = fmt.Sprintf("%.1f ± %.1f standard deviations", o.Shift, o.ShiftSD)
+	}
+	return fmt.Sprintf("%s (%s; %s; %s)", width(o.Private), width(o.Pooled), width(o.Alone), shift)
 }
 
 // forecastOf forecasts a task whose noise is added elsewhere than its plan says.

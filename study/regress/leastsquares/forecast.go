@@ -18,7 +18,7 @@ type Outlook struct {
 	// infinite where the coefficient will be unknown.
 	Private, Pooled, Alone float64
 	// Shift is how far shortening moves it, in standard deviations Private, by the pool. ShiftSD is
-	// the standard deviation of that.
+	// the standard deviation of that. Both are NaN where the pool does not say.
 	Shift, ShiftSD float64
 }
 
@@ -83,20 +83,23 @@ func NewForecast(d *regress.Design, pool *auxdata.Pool, size study.Size,
 	}
 	basis := directions(scaled(n, p.moments(d.Radius, chance)), of, mostNoise)
 	bare, got := p.fitted(all, math.Inf(1), chance), fittedRows{}
+	ofMean := of.times(1 / (n * n))
 	if basis != nil {
 		got = p.fitted(basis, d.Radius, chance)
-		of = of.times(1 / (n * n))
 	}
 	for j, c := range d.Columns {
 		by, o := p.unitOf(c), &out[j]
+		if lost(all, j+1) > mostLost { // columns that do not differ from each other
+			continue
+		}
 		o.Pooled = by * math.Sqrt(bare.variance(j+1)/n)
 		o.Alone = o.Pooled * math.Sqrt(float64(max(size.Parties, 1)))
 		if basis == nil || lost(basis, j+1) > mostLost {
 			continue
 		}
-		byNoise := product(got.inverse, of.residualNoise(got.beta), got.inverse).At(j+1, j+1)
+		byNoise := product(got.inverse, ofMean.residualNoise(got.beta), got.inverse).At(j+1, j+1)
 		o.Private = by * math.Sqrt(got.variance(j+1)/n+byNoise)
-		shift, sd := p.shift(all, basis, j+1)
+		shift, sd := p.shift(n, of, j+1)
 		o.Shift, o.ShiftSD = by*shift/o.Private, by*sd/o.Private
 	}
 	return out
@@ -130,7 +133,7 @@ func (p publicRows) fitted(basis *mat.Dense, radius float64,
 	a := p.moments(radius, chance)
 	var inner mat.Dense
 	k := p.Dim() - 1
-	_ = inner.Inverse(product(basis.T(), a.SliceSym(0, k), basis)) // a large condition number
+	_ = inner.Inverse(product(basis.T(), a.SliceSym(0, k), basis)) // not singular: see directions
 	f.inverse = product(basis, &inner, basis.T())
 	f.beta = product(f.inverse, withOutcome(a)).RawMatrix().Data
 	f.meat = p.residuals(radius, f.beta, chance).meat
@@ -154,19 +157,29 @@ func (f fittedRows) pulls(j int) []float64 {
 	return out
 }
 
-// mostTried is the most rows of the pool that say how shortening shifts a coefficient of an outcome
-// that the pool does not hold.
+// mostTried is about the most rows of the pool that say how shortening shifts a coefficient of an
+// outcome that the pool does not hold.
 const mostTried = 2000
 
 // shift returns how far shortening moves a coefficient, by the pool, and the standard deviation of
-// that. Of a class, which the pool does not hold, the odds are assumed to rise e-fold with each
-// standard deviation of the coefficient's own column.
-func (p publicRows) shift(all, basis *mat.Dense, j int) (float64, float64) {
+// that; NaN where the rows do not say. Noise is on sums of n records. Of a class, which the pool
+// does not hold, the odds are assumed to rise e-fold with each standard deviation of the
+// coefficient's own column, and rows evenly spread over the pool stand for all.
+func (p publicRows) shift(n float64, of noise, j int) (float64, float64) {
 	var chance func([]float64) float64
 	if !p.Outcome.InPool() {
-		p.rows = p.rows[:min(len(p.rows), mostTried)]
+		var some [][]float64
+		for i := 0; i < len(p.rows); i += (len(p.rows) + mostTried - 1) / mostTried {
+			some = append(some, p.rows[i])
+		}
+		p.rows = some
 		start := math.Log(p.Outcome.Mean / (1 - p.Outcome.Mean))
 		chance = func(x []float64) float64 { return 1 / (1 + math.Exp(-start-x[j])) }
+	}
+	all := directions(p.moments(math.Inf(1), chance), noise{}, mostNoise)
+	basis := directions(scaled(n, p.moments(p.Radius, chance)), of, mostNoise)
+	if all == nil || basis == nil || lost(all, j) > mostLost || lost(basis, j) > mostLost {
+		return math.NaN(), math.NaN()
 	}
 	bare, short := p.fitted(all, math.Inf(1), chance), p.fitted(basis, p.Radius, chance)
 	off := short.pulls(j)

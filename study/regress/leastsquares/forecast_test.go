@@ -1,13 +1,17 @@
 package leastsquares
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
 
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -142,6 +146,45 @@ func TestAdviceIsTrue(t *testing.T) {
 	}
 }
 
+// TestOrderOfPool: the shift of a class that a pool does not hold depends on what rows the pool has,
+// not on their order. Rows of both orders are drawn alike, so shifts differ by chance, by less than
+// six of their standard deviations.
+func TestOrderOfPool(t *testing.T) {
+	s, _, pool := rare(t, 9000)
+	rows := make([][]float64, pool.Rows())
+	for i := range rows {
+		rows[i] = pool.Encoded.RawRowView(i)
+	}
+	slices.SortFunc(rows, slices.Compare)
+	slices.SortStableFunc(rows, func(a, b []float64) int { // the exposed last
+		return cmp.Compare(b[2], a[2])
+	})
+	sorted := *pool
+	sorted.Encoded = mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...))
+	p := study.Plan{Kind: "regress", Form: study.FormCommitted, Schema: s,
+		Map: dataset.Identity(s), Unit: privacy.Record, Minimum: 2}
+	if err := p.SetTerms(regress.Terms{Outcome: "died", Is: "yes", Expected: .06,
+		Columns: []string{"age", "exposed"}, Radius: 4}); err != nil {
+		t.Fatal(err)
+	}
+	var of [2]Forecast
+	for i, by := range []*auxdata.Pool{pool, &sorted} {
+		d, err := regress.DesignOf(p, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sd := 20 * float64(regress.OfProduct*d.One*d.One)
+		of[i] = NewForecast(d, by, study.Size{Parties: 1, Records: 9000}, sd*sd)
+	}
+	for j, a := range of[0] {
+		b := of[1][j]
+		if off := math.Abs(a.Shift - b.Shift); !(off < 6*math.Hypot(a.ShiftSD, b.ShiftSD)) {
+			t.Errorf("coefficient %d moves by %.3f ± %.3f, and in a sorted pool by %.3f ± %.3f", j,
+				a.Shift, a.ShiftSD, b.Shift, b.ShiftSD)
+		}
+	}
+}
+
 func without(all []string, name string) []string {
 	var out []string
 	for _, of := range all {
@@ -150,4 +193,19 @@ func without(all []string, name string) []string {
 		}
 	}
 	return out
+}
+
+// TestForecastWords: how far a coefficient moves is told with how sure that is.
+func TestForecastWords(t *testing.T) {
+	for want, o := range map[string]Outlook{
+		"± 0.392 (± 0.196; ± 0.588; -1.1 ± 0.8 standard deviations)": {
+			Private: .2, Pooled: .1, Alone: .3, Shift: -1.1, ShiftSD: .8},
+		"± 0.392 (± 0.196; ± 0.588; unknown)": {
+			Private: .2, Pooled: .1, Alone: .3, Shift: math.NaN(), ShiftSD: math.NaN()},
+		"unknown (± 0.196; ± 0.588; unknown)": {Private: math.Inf(1), Pooled: .1, Alone: .3},
+	} {
+		if got := o.words(); got != want {
+			t.Errorf("%+v is %q, want %q", o, got, want)
+		}
+	}
 }
