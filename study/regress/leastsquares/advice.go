@@ -69,46 +69,62 @@ func forecastOf(t regress.Task, at study.Noise, size study.Size) (Forecast, erro
 	return NewForecast(t.Moments.Design, t.Pool(), size, sd*sd), nil
 }
 
-// tried forecasts the plan under other terms.
-func (f finisher) tried(size study.Size, change func(*regress.Terms)) Forecast {
+// holds reports whether the plan's forecast has no warning under other terms.
+func (f finisher) holds(size study.Size, change func(*study.Plan, *regress.Terms)) bool {
 	p := f.Plan()
 	t := study.TermsOf[regress.Terms](p)
-	change(&t)
+	change(&p, &t)
+	p.Records = size.Records / max(size.Parties, 1)
 	if p.SetTerms(t) != nil || (Results{}).Tune(&p, f.Pool()) != nil ||
 		(regress.Kind{}).Check(p) != nil {
-		return nil
+		return false
 	}
 	task, err := (regress.Kind{}).New(p, f.Pool())
 	if err != nil {
-		return nil
+		return false
 	}
 	got, err := forecastOf(task.(regress.Task), p.Noise, size)
-	if err != nil {
-		return nil
+	return err == nil && got.Worth() && got.mostShifted() < 0
+}
+
+// givenRadius returns the radius that the study gave, 0 if it is the one that Tune takes.
+func (f finisher) givenRadius() float64 {
+	p := f.Plan()
+	t := study.TermsOf[regress.Terms](p)
+	given := t.Radius
+	t.Radius = 0
+	if p.SetTerms(t) == nil && (Results{}).Tune(&p, f.Pool()) == nil &&
+		study.TermsOf[regress.Terms](p).Radius == given {
+		return 0
 	}
-	return got
+	return given
 }
 
 // worthAdvice says what makes the study worth it: fewer columns, two servers, or more records.
 func (f finisher) worthAdvice(size study.Size) string {
+	radius := f.givenRadius()
 	columns := study.TermsOf[regress.Terms](f.Plan()).Columns
 	for n := len(columns) - 1; n > 0; n-- {
 		first := columns[:n]
-		if f.tried(size, func(t *regress.Terms) { t.Columns, t.Radius = first, 0 }).Worth() {
+		if f.holds(size, func(_ *study.Plan, t *regress.Terms) {
+			t.Columns, t.Radius = first, radius
+		}) {
 			return fmt.Sprintf("fewer columns; %d would do, such as regress.columns: [%s]", n,
 				strings.Join(first, ", "))
 		}
 	}
-	if got, err := forecastOf(f.Task, study.NoiseAggregators, size); err == nil && got.Worth() {
+	if f.holds(size, func(p *study.Plan, t *regress.Terms) {
+		p.Noise, t.Radius = study.NoiseAggregators, radius
+	}) {
 		return "two servers (noise: aggregators)"
 	}
 	for by := 2; by <= 64; by *= 2 {
 		more := study.Size{Parties: size.Parties, Records: by * size.Records}
-		if got, err := forecastOf(f.Task, f.Plan().Noise, more); err == nil && got.Worth() {
+		if f.holds(more, func(_ *study.Plan, t *regress.Terms) { t.Radius = radius }) {
 			return fmt.Sprintf("more records; %d times as many would do", by)
 		}
 	}
-	return "more records, a larger ε, or a pool in which these columns differ from each other"
+	return "a larger ε, or a pool in which these columns differ from each other (fewer columns, two servers and 64 times the records would not do)"
 }
 
 // shiftAdvice says what keeps the coefficient of column j in its place: a larger radius, or to do
@@ -118,10 +134,12 @@ func (f finisher) shiftAdvice(j int, size study.Size) string {
 	terms := study.TermsOf[regress.Terms](f.Plan())
 	for by := 1.25; by <= 4; by += 0.25 {
 		wider := regress.RadiusAbove(terms.Radius * by)
-		got := f.tried(size, func(t *regress.Terms) { t.Radius = wider })
-		if got.Worth() && got.mostShifted() < 0 {
+		if f.holds(size, func(_ *study.Plan, t *regress.Terms) { t.Radius = wider }) {
 			return fmt.Sprintf("set regress.radius: %g", wider) + log
 		}
+	}
+	if len(terms.Columns) == 1 {
+		return strings.TrimPrefix(log, ", or ")
 	}
 	return fmt.Sprintf("leave %s out", f.Moments.Columns[j].Column) + log
 }
