@@ -37,23 +37,34 @@ type SurvivalSummary struct {
 	Measured *SurvivalMeasured `json:"survival,omitempty"`
 }
 
-// SurvivalMeasured is measured in many draws of noise and, for Coverage, of records.
+// SurvivalMeasured is measured in many draws of noise and, for RatiosMeasured and all but SupError,
+// of records. A part is nil, and not in the JSON, if no draw showed such a thing.
 type SurvivalMeasured struct {
-	// SupError is the median of the largest distance of a curve from that without noise, over the
-	// ends of its intervals.
+	*CurvesMeasured
+	*RatiosMeasured
+}
+
+// CurvesMeasured is about the ends of curves' intervals.
+type CurvesMeasured struct {
+	// SupError is the median, over draws with a curve, of the largest distance from that without
+	// noise.
 	SupError float64 `json:"sup_error"`
 	// Coverage is the share of 95 % intervals that hold the population's survival, over all
-	// intervals, groups and draws; Least is the smallest of a single one, of those that at least
-	// half of the draws have.
+	// intervals, groups and draws; Least is the smallest of a single one, of those that are shown at
+	// least half as often as the one shown most.
 	Coverage float64 `json:"coverage"`
 	Least    float64 `json:"least"`
-	// WidthRatio is the mean width of an interval beside the one without noise; nil without any.
+	// WidthRatio is the mean width of an interval beside the one without noise; nil if those have no
+	// width, because nobody has the event.
 	WidthRatio *float64 `json:"width_ratio,omitempty"`
-	// LogHazardRatioSD is the standard deviation, by noise, of the log hazard ratio of the second
-	// group; 0 without one. RatioCoverage is the share of intervals of ratios that hold the
-	// population's.
+}
+
+// RatiosMeasured is about the hazard ratio of the second group.
+type RatiosMeasured struct {
+	// LogHazardRatioSD is the standard deviation, by noise, of the ratio's logarithm.
 	LogHazardRatioSD float64 `json:"log_hazard_ratio_sd"`
-	RatioCoverage    float64 `json:"ratio_coverage"`
+	// RatioCoverage is the share of intervals that hold the population's ratio.
+	RatioCoverage float64 `json:"ratio_coverage"`
 }
 
 // Check refuses more parties than records, a split without parties, and proposals that cannot run.
@@ -119,7 +130,7 @@ type survivalErrors struct {
 }
 
 func (s *survivalErrors) add(whole, sample lifetable.Table) {
-	sup := 0.
+	sup := -1.
 	for g, truth := range s.truth.Groups {
 		for j, p := range whole.Groups[g].Points {
 			if j < len(truth.Points) {
@@ -139,7 +150,9 @@ func (s *survivalErrors) add(whole, sample lifetable.Table) {
 			s.clear += is.High - is.Low
 		}
 	}
-	s.sup = append(s.sup, sup)
+	if sup >= 0 {
+		s.sup = append(s.sup, sup)
+	}
 	if len(s.truth.Compared) == 0 || !s.truth.Compared[0].Ratio.Known() {
 		return
 	}
@@ -154,22 +167,33 @@ func (s *survivalErrors) add(whole, sample lifetable.Table) {
 	}
 }
 
-func (s *survivalErrors) measured(draws int) *SurvivalMeasured {
-	slices.Sort(s.sup)
-	out := &SurvivalMeasured{SupError: stat.Quantile(.5, stat.Empirical, s.sup, nil), Least: 1,
-		WidthRatio: ratioOf(s.width, s.clear), RatioCoverage: s.covered / max(s.ratios, 1)}
-	held, seen := 0., 0.
+func (s *survivalErrors) measured() *SurvivalMeasured {
+	var out SurvivalMeasured
+	held, seen, most := 0., 0., 0.
 	for at, n := range s.seen {
-		held, seen = held+s.held[at], seen+n
-		if n >= float64(draws)/2 {
-			out.Least = min(out.Least, s.held[at]/n)
+		held, seen, most = held+s.held[at], seen+n, max(most, n)
+	}
+	if seen > 0 {
+		c := CurvesMeasured{Coverage: held / seen, Least: 1,
+			WidthRatio: ratioOf(s.width, s.clear)}
+		for at, n := range s.seen {
+			if n >= most/2 {
+				c.Least = min(c.Least, s.held[at]/n)
+			}
+		}
+		if len(s.sup) > 0 {
+			slices.Sort(s.sup)
+			c.SupError = stat.Quantile(.5, stat.Empirical, s.sup, nil)
+		}
+		out.CurvesMeasured = &c
+	}
+	if s.ratios > 0 {
+		out.RatiosMeasured = &RatiosMeasured{RatioCoverage: s.covered / s.ratios}
+		if len(s.logs) > 1 {
+			out.LogHazardRatioSD = stat.StdDev(s.logs, nil)
 		}
 	}
-	out.Coverage = held / max(seen, 1)
-	if len(s.logs) > 1 {
-		out.LogHazardRatioSD = stat.StdDev(s.logs, nil)
-	}
-	return out
+	return &out
 }
 
 func measureSurvival(ctx context.Context, t study.Finisher, again redraw, truth lifetable.Table,
@@ -193,5 +217,5 @@ func measureSurvival(ctx context.Context, t study.Finisher, again redraw, truth 
 		}
 		errs.add(tables[0], tables[1])
 	}
-	return errs.measured(repeats), nil
+	return errs.measured(), nil
 }

@@ -28,9 +28,11 @@ func (r *rehearsal) survival(ctx context.Context) (rehearsed, error) {
 
 func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
 	startRehearsal(w, d.Summary)
-	fmt.Fprintf(w, "%s of %s; noise of standard deviation %.3g on each count\n%s\n\n",
-		console.Counted(int(d.Released.Records), "records"), console.Counted(d.Parties, "parties"),
-		d.Released.NoiseSD, forecastLines(d.Forecast))
+	if n := int(d.Released.Records); n > 0 { // unit party says nothing of it
+		fmt.Fprintf(w, "%s of ", console.Counted(n, "records"))
+	}
+	fmt.Fprintf(w, "%s; noise of standard deviation %.3g on each count\n%s\n\n",
+		console.Counted(d.Parties, "parties"), d.Released.NoiseSD, forecastLines(d.Forecast))
 	t := console.NewTable(w, "group", d.Released.Axis(), "true", "released", "95 %", "at risk")
 	for g, of := range d.Released.Groups {
 		for j, p := range of.Points {
@@ -50,9 +52,16 @@ func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
 	}
 	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
 	if m := d.Measured; m != nil {
-		fmt.Fprintf(w, "\nin %d draws of noise and records: 95 %% intervals held the population's survival in %.3f (least of one: %.3f), and its hazard ratio in %.3f%s; noise moved a curve by up to %.4f (median), the log hazard ratio by a standard deviation of %.3f\n",
-			d.Repeats, m.Coverage, m.Least, m.RatioCoverage, wider(m.WidthRatio), m.SupError,
-			m.LogHazardRatioSD)
+		said := "no curve was shown"
+		if c := m.CurvesMeasured; c != nil {
+			said = fmt.Sprintf("95 %% intervals held the population's survival in %.3f (least of one: %.3f)%s; noise moved a curve by up to %.4f (median)",
+				c.Coverage, c.Least, wider(c.WidthRatio), c.SupError)
+		}
+		if r := m.RatiosMeasured; r != nil {
+			said += fmt.Sprintf("; 95 %% intervals held the population's hazard ratio in %.3f; noise moved the logarithm by a standard deviation of %.3f",
+				r.RatioCoverage, r.LogHazardRatioSD)
+		}
+		fmt.Fprintf(w, "\nin %d draws of noise and records: %s\n", d.Repeats, said)
 	}
 	endRehearsal(w, d.Summary)
 }
