@@ -53,7 +53,7 @@ const (
 // Axis names the time with its unit, such as "followup (days)", or "days" if a column of days is
 // called so.
 func (t Terms) Axis() string {
-	if t.TimeUnit == "" || t.TimeUnit == t.Time {
+	if t.TimeUnit == "" || strings.EqualFold(t.TimeUnit, t.Time) {
 		return t.Time
 	}
 	return t.Time + " (" + t.TimeUnit + ")"
@@ -134,6 +134,8 @@ func (t Terms) check(s dataset.Schema) (Layout, error) {
 		return l, study.PlanError("survival.by", "%q is what the curve is of: group by another column", t.By)
 	case slices.Contains(t.Causes, t.Event.Is):
 		return l, study.PlanError("survival.causes", "%q is the event itself", t.Event.Is)
+	case len(slices.Compact(slices.Sorted(slices.Values(t.Causes)))) < len(t.Causes):
+		return l, study.PlanError("survival.causes", "%q: name each cause once", t.Causes)
 	case len(t.TimeUnit) > mostUnit:
 		return l, study.PlanError("survival.time_unit", "%q: give a short word, such as days",
 			t.TimeUnit)

@@ -190,6 +190,7 @@ func TestHostileTerms(t *testing.T) {
 		"is no level that the schema":   func(t *Terms) { t.Event.Is = "other" },
 		"from time 0":                   func(t *Terms) { t.Entry = "days" },
 		"is the event itself":           func(t *Terms) { t.Causes = []string{"relapse"} },
+		"name each cause once":          func(t *Terms) { t.Causes = []string{"dead", "dead"} },
 	} {
 		p := planOf(t, relapse, func(p *study.Plan) {
 			p.Unit = privacy.Party
@@ -202,6 +203,18 @@ func TestHostileTerms(t *testing.T) {
 		})
 		if err := (Kind{}).Check(p); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("want %q: %v", says, err)
+		}
+	}
+}
+
+// TestAxis: a unit that the column's name says, in whatever case, is not said twice.
+func TestAxis(t *testing.T) {
+	for want, terms := range map[string]Terms{
+		"Days": {Time: "Days", TimeUnit: "days"}, "days": {Time: "days", TimeUnit: "days"},
+		"followup (days)": {Time: "followup", TimeUnit: "days"}, "followup": {Time: "followup"},
+	} {
+		if got := terms.Axis(); got != want {
+			t.Errorf("axis %q, want %q", got, want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (t Table) ReadAt(times []float64) study.ReportTable {
 		out.Head = append(out.Head, t.named(g.Level))
 	}
 	for _, time := range times {
-		row := []string{t.TimeText(time)}
+		row := []string{fmt.Sprintf("%g", time)}
 		for _, r := range t.At(time) {
 			text := r.Survival.Unknown
 			if text == "" {

@@ -51,7 +51,7 @@ func group(h hazards, name string, edges []float64) Group {
 	case h.zero:
 		g.Ends = "by the counts with noise, everybody at risk has the event"
 	case h.end < len(edges):
-		g.Ends = fmt.Sprintf("too few records beyond: below %d standard deviations of their noise",
+		g.Ends = fmt.Sprintf("too few records: below %d standard deviations of their noise",
 			leastSignal)
 	}
 	return g

@@ -31,9 +31,12 @@ func (Results) Report(r study.Release) (study.Report, error) {
 	}
 	for _, g := range t.Groups {
 		if g.Ends != "" {
-			out.Lines = append(out.Lines, study.ReportLine{Name: "end",
-				Text: fmt.Sprintf("the curve of %s ends at %s: %s", t.named(g.Level),
-					t.at(g.last().Time), g.Ends)})
+			text := t.named(g.Level) + " has no curve: " + g.Ends
+			if n := len(g.Points); n > 0 {
+				text = fmt.Sprintf("the curve of %s ends at %s: %s", t.named(g.Level),
+					t.at(g.Points[n-1].Time), g.Ends)
+			}
+			out.Lines = append(out.Lines, study.ReportLine{Name: "end", Text: text})
 		}
 	}
 	return out, nil
@@ -63,23 +66,21 @@ func (t Table) MedianWords(g Group) string {
 	return fmt.Sprintf("%s (%.*f to %s)", value, digits, g.MedianLow, high)
 }
 
-// last returns the last point of a curve, the zero Point without one.
-func (g Group) last() Point {
-	if len(g.Points) == 0 {
-		return Point{}
-	}
-	return g.Points[len(g.Points)-1]
-}
-
 // Axis names the time with its unit.
 func (t Table) Axis() string { return survival.Terms{Time: t.Time, TimeUnit: t.TimeUnit}.Axis() }
 
-// digits are those after the point that a time of this range needs: 3 in all.
+// digits are those after the point with which the shortest interval's length has 3 in all, or more
+// before the point.
 func (t Table) digits() int {
-	return max(0, 2-int(math.Floor(math.Log10(t.Edges[len(t.Edges)-1]))))
+	shortest := t.Edges[0]
+	for j := range t.Edges {
+		shortest = min(shortest, t.Edges[j]-t.edge(j))
+	}
+	return max(0, 2-int(math.Floor(math.Log10(shortest))))
 }
 
-// TimeText writes a time with 4 digits, or more before the point: 1825, 152.1 or 1.25.
+// TimeText writes a time with one digit more after the point than digits, and no zeros at the end:
+// of 12 equal intervals up to 1825, 1825 or 152.1.
 func (t Table) TimeText(v float64) string { return rounded(v, t.digits()+1) }
 
 // rounded writes a number with at most so many digits after the point.
@@ -110,7 +111,7 @@ func (t Table) answer(parties int) string {
 		for _, g := range with {
 			shares = append(shares, percent(g.Points[reached-1].Survival)+" % of "+t.named(g.Level))
 		}
-		all = append([]string{fmt.Sprintf("%s are without the event at %s",
+		all = append([]string{fmt.Sprintf("%s are without the event before %s",
 			strings.Join(shares, ", "), t.at(t.Edges[reached-1]))}, all...)
 	}
 	s := fmt.Sprintf("%s, about %.0f records at %d sites: %s", t.Event, about, parties,
@@ -268,7 +269,7 @@ func (t Table) comparisons() study.ReportTable {
 			}
 		}
 		if d := c.Difference; d.Known() {
-			off = percent(d) + " at " + t.at(c.At)
+			off = percent(d) + " before " + t.at(c.At)
 		}
 		out.Rows = append(out.Rows, []string{c.Of, c.Ratio.Words(2), p, off})
 	}

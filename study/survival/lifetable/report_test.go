@@ -48,10 +48,10 @@ func TestReportWords(t *testing.T) {
 	f := r.Figures[0]
 	told := string(all)
 	for _, want := range []string{
-		"status = relapse, about 180 records at 3 sites: 80.0 (70.0 to 90.0) % of arm a, 30.0 (20.0 to 40.0) % of arm b are without the event at 243.3 days; the hazard of arm b is 0.50 (0.40 to 0.62) times that of arm a, unadjusted",
+		"status = relapse, about 180 records at 3 sites: 80.0 (70.0 to 90.0) % of arm a, 30.0 (20.0 to 40.0) % of arm b are without the event before 243.3 days; the hazard of arm b is 0.50 (0.40 to 0.62) times that of arm a, unadjusted",
 		`["a","100","0","not reached","300 (290 to 310) up to 365"]`,
 		`["b","80","0","150 (120 to not reached)","170 (160 to 180) up to 243.3"]`,
-		`["b","0.50 (0.40 to 0.62)","","-50.0 (-60.0 to -40.0) at 243.3 days"]`,
+		`["b","0.50 (0.40 to 0.62)","","-50.0 (-60.0 to -40.0) before 243.3 days"]`,
 		"the curve of arm b ends at 243.3 days: too few records",
 		"records with dead, alive count as last seen",
 		`["243.3","80.0 (70.0 to 90.0)","70","30.0 (20.0 to 40.0)",""]`,
@@ -83,5 +83,35 @@ func TestTimesHaveFewDigits(t *testing.T) {
 		if got := (Table{Edges: []float64{until}}).TimeText(120); got != "120" {
 			t.Errorf("on an axis to %g: 120 is %s", until, got)
 		}
+	}
+}
+
+// TestTimesAreAsAsked: edges of short intervals and times of the reader's choice are shown as they
+// are.
+func TestTimesAreAsAsked(t *testing.T) {
+	table := Table{Edges: []float64{0.125, 1825}, Groups: []Group{{}}}
+	if got := table.TimeText(0.125); got != "0.125" {
+		t.Errorf("the edge 0.125 is shown as %s", got)
+	}
+	if got := table.ReadAt([]float64{0.1234567}).Rows[0][0]; got != "0.1234567" {
+		t.Errorf("the time 0.1234567 is shown as %s", got)
+	}
+}
+
+// TestNoCurve: a group with too few records from the beginning has no curve, and not one that ends
+// at 0.
+func TestNoCurve(t *testing.T) {
+	table := Table{NoiseSD: 4, Time: "days", Edges: []float64{30}, By: "sex",
+		Groups: []Group{{Level: "m", Ends: "too few records"}}}
+	body, err := json.Marshal(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Results{}.Report(study.Release{Result: study.Result{Body: body}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Lines[1].Text; got != "sex m has no curve: too few records" {
+		t.Errorf("the report says %q", got)
 	}
 }
