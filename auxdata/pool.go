@@ -47,6 +47,9 @@ var ErrEmpty = errors.New("the public pool has no rows: give a file with at leas
 type Pool struct {
 	// Encoded is rows × schema.Dim(), features in [0,1].
 	Encoded *mat.Dense
+	// Marked is Encoded with missing cells as in a schema with MarkMissing. It is Encoded itself
+	// without a missing cell, and in a simulation.
+	Marked *mat.Dense
 	// X is rows × map.Dim(), each row of norm at most 1, the intercept last.
 	X *mat.Dense
 	// Weight has a positive weight for each row; nil means equal weights.
@@ -67,11 +70,20 @@ func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Re
 	if t.Rows() == 0 {
 		return nil, nil, ErrEmpty
 	}
-	records, remarks, err := s.Encode(t)
+	marking := s
+	marking.MarkMissing = true
+	records, remarks, err := marking.Encode(t)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode public pool: %w", err)
 	}
-	p := &Pool{Encoded: records.X, X: m.Apply(records.X)}
+	p := &Pool{Encoded: records.X, Marked: records.X}
+	if slices.ContainsFunc(records.X.RawMatrix().Data, math.IsNaN) {
+		p.Encoded = mat.DenseCopyOf(records.X)
+		for i, fill := 0, s.Filler(); i < t.Rows(); i++ {
+			p.Encoded.SetRow(i, fill(records.X.RawRowView(i)))
+		}
+	}
+	p.X = m.Apply(p.Encoded)
 	if p.Weight, err = Weights(t); err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +153,7 @@ func formatWeights(weight []float64) []string {
 
 // Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations, with their digest.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
-	p := &Pool{Encoded: encoded, X: m.Apply(encoded)}
+	p := &Pool{Encoded: encoded, Marked: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {
 		h := sha256.New()
 		n, _ := encoded.Dims()

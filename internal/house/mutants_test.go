@@ -1566,15 +1566,27 @@ var mutants = []mutant{
 	},
 	{
 		name: "the released matrix says which coefficients are known", room: "study/regress/leastsquares", file: "estimate.go",
-		old:   "\tif len(p.rows) > 0 {\n\t\texpected.ScaleSym",
-		new:   "\tif len(p.rows) < 0 {\n\t\texpected.ScaleSym",
+		old:   "expected := scaled(f.n, p.moments(p.Radius, p.share()))",
+		new:   "expected := a",
 		found: "TestKnownIsPublic",
 	},
 	{
 		name: "what is left of two levels is alike for all rows", room: "study/regress/leastsquares", file: "estimate.go",
-		old:   "left, f.plain = f.squares, nil",
-		new:   "f.bySampling = f.plain\n\t\treturn",
+		old:   "left = f.squares",
+		new:   "return",
 		found: "TestCoverage",
+	},
+	{
+		name: "the sites' columns are spread as the pool's", room: "study/regress/leastsquares", file: "estimate.go",
+		old:   "return product(carry, f.meat, carry.T())",
+		new:   "return scaled(f.n, f.meat)",
+		found: "TestUnlikePool",
+	},
+	{
+		name: "an incomplete row of the pool counts", room: "study/regress/leastsquares", file: "publicrows.go",
+		old:   "pool.Marked.RawRowView(i)",
+		new:   "pool.Encoded.RawRowView(i)",
+		found: "TestIncompleteRowsOfPool",
 	},
 	{
 		name: "squares have no more noise than products", room: "study/regress/leastsquares", file: "noise.go",

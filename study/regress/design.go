@@ -58,13 +58,17 @@ type present struct {
 // Dim is the length of a row.
 func (d *Design) Dim() int { return len(d.Columns) + 2 }
 
-// DesignOf makes the design of a plan, whose columns and outcome it standardises by the pool. The
-// error names the term that does not fit the schema.
+// DesignOf makes the design of a plan, whose columns and outcome it standardises by the complete
+// rows of the pool. It refuses a pool without one. The error names the term that does not fit the
+// schema.
 func DesignOf(p study.Plan, pool *auxdata.Pool) (*Design, error) {
 	t := study.TermsOf[Terms](p)
 	d, err := t.columns(p.Schema, pool)
 	if err != nil {
 		return nil, err
+	}
+	if len(d.rows(pool)) == 0 {
+		return nil, study.PlanError("pool", "no row has all columns of the regression: give a pool with such rows, or name fewer columns")
 	}
 	d.Lattice, err = t.lattice(p, d.Dim())
 	return d, err
@@ -74,8 +78,14 @@ func DesignOf(p study.Plan, pool *auxdata.Pool) (*Design, error) {
 // level is its base.
 func (t Terms) columns(s dataset.Schema, pool *auxdata.Pool) (*Design, error) {
 	d := &Design{Base: map[string]string{}}
+	for _, name := range append([]string{t.Outcome}, t.Columns...) {
+		if f, block, ok := feature(s, name); ok {
+			d.need(f, block)
+		}
+	}
+	rows := d.rows(pool)
 	var err error
-	if d.Outcome, err = t.outcome(s, d, pool); err != nil {
+	if d.Outcome, err = t.outcome(s, rows); err != nil {
 		return nil, err
 	}
 	for k, name := range t.Columns {
@@ -86,30 +96,28 @@ func (t Terms) columns(s dataset.Schema, pool *auxdata.Pool) (*Design, error) {
 		case name == t.Outcome || slices.Contains(t.Columns[:k], name):
 			return nil, study.PlanError("regress.columns", "%q stands there twice, or is the outcome: leave one out", name)
 		case f.Kind == dataset.Numeric:
-			d.need(f, block)
-			d.Columns = append(d.Columns, numberColumn(f, block, pool))
+			d.Columns = append(d.Columns, numberColumn(f, block, rows))
 			continue
 		case len(f.Levels) < 2:
 			return nil, study.PlanError("regress.columns", "the schema names one level of %q: there is nothing to compare", name)
 		}
-		d.need(f, block)
 		base, most := 0, -1.
 		for i := range f.Levels {
-			if n := mean(pool, block.Start+i); n > most {
+			if n := mean(rows, block.Start+i); n > most {
 				base, most = i, n
 			}
 		}
 		d.Base[name] = f.Levels[base]
 		for i, level := range f.Levels {
 			if i != base {
-				d.Columns = append(d.Columns, levelColumn(name, level, block.Start+i, pool))
+				d.Columns = append(d.Columns, levelColumn(name, level, block.Start+i, rows))
 			}
 		}
 	}
 	return d, nil
 }
 
-func (t Terms) outcome(s dataset.Schema, d *Design, pool *auxdata.Pool) (Column, error) {
+func (t Terms) outcome(s dataset.Schema, rows [][]float64) (Column, error) {
 	if t.Outcome == s.Label.Column && t.Outcome != "" {
 		k := slices.Index(s.Label.Classes, t.Is)
 		if k < 0 {
@@ -126,15 +134,13 @@ func (t Terms) outcome(s dataset.Schema, d *Design, pool *auxdata.Pool) (Column,
 	case f.Kind == dataset.Numeric && t.Is != "":
 		return Column{}, study.PlanError("regress.is", "%s is a number: leave is out", t.Outcome)
 	case f.Kind == dataset.Numeric:
-		d.need(f, block)
-		return numberColumn(f, block, pool), nil
+		return numberColumn(f, block, rows), nil
 	}
 	k := slices.Index(f.Levels, t.Is)
 	if k < 0 {
 		return Column{}, study.PlanError("regress.is", "%q is no level that the schema names of %s, which has %q: name the one that counts as 1", t.Is, t.Outcome, f.Levels)
 	}
-	d.need(f, block)
-	return levelColumn(t.Outcome, t.Is, block.Start+k, pool), nil
+	return levelColumn(t.Outcome, t.Is, block.Start+k, rows), nil
 }
 
 // need demands that a record has a value of a feature: a number, or a level that the schema names.
@@ -157,51 +163,65 @@ func (d *Design) need(f dataset.Feature, block dataset.Block) {
 // otherLevel is the level of texts that the schema does not name.
 const otherLevel = "other"
 
-func numberColumn(f dataset.Feature, block dataset.Block, pool *auxdata.Pool) Column {
+func numberColumn(f dataset.Feature, block dataset.Block, rows [][]float64) Column {
 	c := Column{Column: f.Column, Low: f.Min, High: f.Max, Log: f.Log, at: block.Start}
 	if f.Log {
 		c.Low, c.High = math.Log1p(f.Min), math.Log1p(f.Max)
 	}
 	// Half the range is the largest standard deviation that a number in it can have.
-	return c.standardised(pool, 0.5, 0.5)
+	return c.standardised(rows, 0.5, 0.5)
 }
 
-func levelColumn(column, level string, at int, pool *auxdata.Pool) Column {
+func levelColumn(column, level string, at int, rows [][]float64) Column {
 	c := Column{Column: column, Level: level, High: 1, at: at}
-	return c.standardised(pool, 0, 0.5)
+	return c.standardised(rows, 0, 0.5)
 }
 
 // leastScale is the least spread that is more than rounding, as a share of the schema's range.
 const leastScale = 1e-6
 
-// standardised sets mean and scale by the pool, or to the given ones if the pool has no spread.
-func (c Column) standardised(pool *auxdata.Pool, middle, half float64) Column {
-	c.Mean = mean(pool, c.at)
+// standardised sets mean and scale by the rows, or to the given ones if the rows have no spread.
+func (c Column) standardised(rows [][]float64, middle, half float64) Column {
+	c.Mean = mean(rows, c.at)
 	squares := 0.
-	for i := range rows(pool) {
-		off := pool.Encoded.At(i, c.at) - c.Mean
+	for _, row := range rows {
+		off := row[c.at] - c.Mean
 		squares += off * off
 	}
-	if c.Scale = math.Sqrt(squares / max(1, float64(rows(pool)))); c.Scale < leastScale {
+	if c.Scale = math.Sqrt(squares / max(1, float64(len(rows)))); c.Scale < leastScale {
 		c.Mean, c.Scale = middle, half
 	}
 	return c
 }
 
-func rows(pool *auxdata.Pool) int {
-	if pool == nil {
-		return 0
+// rows returns the pool's complete rows, encoded: what they have of a label does not count.
+func (d *Design) rows(pool *auxdata.Pool) [][]float64 {
+	var out [][]float64
+	for i := 0; pool != nil && i < pool.Rows(); i++ {
+		if row := pool.Marked.RawRowView(i); d.complete(row) {
+			out = append(out, row)
+		}
 	}
-	return pool.Rows()
+	return out
 }
 
-// mean returns the mean of an encoded column over the pool's rows.
-func mean(pool *auxdata.Pool, column int) float64 {
-	sum := 0.
-	for i := range rows(pool) {
-		sum += pool.Encoded.At(i, column)
+// complete reports whether an encoded record has all columns, and an outcome that is no label.
+func (d *Design) complete(row []float64) bool {
+	for _, p := range d.present {
+		if v := row[p.at]; v != v || p.zero && v != 0 {
+			return false
+		}
 	}
-	return sum / max(1, float64(rows(pool)))
+	return true
+}
+
+// mean returns the mean of an encoded column.
+func mean(rows [][]float64, column int) float64 {
+	sum := 0.
+	for _, row := range rows {
+		sum += row[column]
+	}
+	return sum / max(1, float64(len(rows)))
 }
 
 // feature returns a column's own feature with its first encoded block.
@@ -222,10 +242,8 @@ func feature(s dataset.Schema, column string) (dataset.Feature, dataset.Block, b
 // room for Dim − 1 numbers. It returns false for a record that drops out: one without its outcome
 // or one of its columns. class is −1 for a record without a label.
 func (d *Design) Standard(u, row []float64, class int) bool {
-	for _, p := range d.present {
-		if v := row[p.at]; v != v || p.zero && v != 0 {
-			return false
-		}
+	if !d.complete(row) {
+		return false
 	}
 	for j, c := range d.Columns {
 		u[j] = (row[c.at] - c.Mean) / c.Scale

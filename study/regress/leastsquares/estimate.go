@@ -2,6 +2,7 @@ package leastsquares
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -51,8 +52,9 @@ const (
 // squares, q = (−β̂, 1), qᵀÂq is a minimum, so on average tr(M·Cov r) too small, and its noise is
 // that of a quadratic form (noise.form). All of this needs E small beside G, so directions are
 // left out in which the pool says that it is not (newFit). The released matrix does not say so,
-// because a lucky draw would then show what is off; of it, only the number of records enters, whose
-// noise is independent of all else.
+// because a lucky draw would then show what is off. Of it, only the number of records enters; the
+// noise on that number is also in Ĝ, but small beside it, because fewer records than leastSignal of
+// its standard deviations give no number.
 func Estimate(d *regress.Design, pool *auxdata.Pool, sums []float64, variance float64) Estimates {
 	a, noise := matrixOf(d, sums, variance)
 	out := Estimates{Counted: a.At(0, 0)}
@@ -106,7 +108,7 @@ type fit struct {
 	inverse *mat.SymDense // M
 	beta    []float64
 	// byNoise and bySampling are covariances of beta; plain is the one by sampling if what is left
-	// were alike for all rows, nil where that is not used.
+	// were alike for all rows.
 	byNoise, bySampling, plain *mat.Dense
 	residuals
 	left, leftSD float64 // residual sum of squares, and the standard deviation of its noise
@@ -120,13 +122,8 @@ func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
 	if !(f.n >= 2*float64(k)) || !(f.n > leastSignal*math.Sqrt(of.square)) {
 		return f, tooFew
 	}
-	expected, most := mat.NewSymDense(p.Dim(), nil), mostNoise
-	if len(p.rows) > 0 {
-		expected.ScaleSym(f.n, p.moments(p.Radius, p.share()))
-	} else { // the released matrix must do, more strictly
-		expected, most = a, mostNoise/2
-	}
-	if f.basis = directions(expected, of, most); f.basis == nil {
+	expected := scaled(f.n, p.moments(p.Radius, p.share()))
+	if f.basis = directions(expected, of, mostNoise); f.basis == nil {
 		return f, tooNoisy
 	}
 	return f, ""
@@ -161,7 +158,9 @@ func directions(expected *mat.SymDense, of noise, most float64) *mat.Dense {
 		return nil
 	}
 	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
+	if eigen.VectorsTo(&vectors); first == 0 { // all of them; any basis will do
+		vectors.Copy(mat.NewDiagDense(k, slices.Repeat([]float64{1}, k)))
+	}
 	return mat.DenseCopyOf(vectors.Slice(0, k, first, k))
 }
 
@@ -200,34 +199,49 @@ func (f *fit) solve() string {
 //
 // For an outcome of two levels, the variance of what is left is that of the released chance of each
 // row of the pool. For a number it is the released one, and the pool says how it goes with the
-// rows; where the pool says that all is alike or better, it is taken as alike.
+// rows. The sites' columns may be spread unlike the pool's, so the pool's rows are carried to the
+// sites' spread (carried). Where that says that all is alike or better, it is taken as alike.
 func (f *fit) sampling(gram mat.Matrix) {
 	left := math.Max(f.left, leastSignal*f.leftSD) / f.n
 	f.plain = product(f.inverse, gram, f.inverse)
 	f.plain.Scale(left, f.plain)
 	f.bySampling = f.plain
-	two := f.Outcome.Level != ""
-	switch {
-	case len(f.rows) == 0:
-		f.residuals = residuals{squares: 1, spread: 2}
-		if two { // a share's variance is at most a quarter
-			f.plain.Scale(1/(4*f.Outcome.Scale*f.Outcome.Scale*left), f.plain)
-		}
-		return
-	case two:
-		f.residuals = f.publicRows.residuals(f.Radius, f.beta, f.chanceBy(f.beta))
-		left, f.plain = f.squares, nil
-	default:
-		f.residuals = f.publicRows.residuals(f.Radius,
-			f.fitted(f.basis, f.Radius, nil).beta, nil)
+	beta, chance := f.beta, f.chanceBy(f.beta)
+	if f.Outcome.Level == "" {
+		beta, chance = f.fitted(f.basis, f.Radius, nil).beta, nil
+	}
+	f.residuals = f.publicRows.residuals(f.Radius, beta, chance)
+	if chance != nil {
+		left = f.squares
 	}
 	if !(f.squares > 0) {
-		f.bySampling = product(f.inverse, gram, f.inverse)
-		f.bySampling.Scale(left, f.bySampling)
 		return
 	}
-	f.bySampling = product(f.inverse, f.meat, f.inverse)
-	f.bySampling.Scale(f.n*left/f.squares, f.bySampling)
+	f.bySampling = product(f.inverse, f.carried(gram, chance), f.inverse)
+	f.bySampling.Scale(left/f.squares, f.bySampling)
+}
+
+// carried returns the sum of e²·xxᵀ over the sites' records, in the directions that are kept: with
+// Cholesky factors S of the sites' sums and P of the pool's mean products, rows S·P⁻¹·x of the pool
+// have the sites' products. Carried rows keep their constant where no direction is left out.
+func (f *fit) carried(gram mat.Matrix, chance func([]float64) float64) mat.Matrix {
+	k := f.Dim() - 1
+	within := func(m mat.Matrix) *mat.SymDense {
+		return symmetric(product(f.basis.T(), m, f.basis))
+	}
+	var sites, pool mat.Cholesky
+	if !sites.Factorize(within(gram)) ||
+		!pool.Factorize(within(f.moments(f.Radius, chance).SliceSym(0, k))) {
+		return scaled(f.n, f.meat)
+	}
+	var s, p mat.TriDense
+	sites.LTo(&s)
+	pool.LTo(&p)
+	if p.InverseTri(&p) != nil {
+		return scaled(f.n, f.meat)
+	}
+	carry := product(f.basis, &s, &p, f.basis.T())
+	return product(carry, f.meat, carry.T())
 }
 
 // withOutcome returns the products of the columns with the outcome.
@@ -249,9 +263,7 @@ func (f *fit) number(by []float64, why string) validation.Number {
 		return validation.Number{Unknown: tooNoisy}
 	}
 	sampling := mat.Inner(v, f.bySampling, v)
-	if f.plain != nil {
-		sampling = math.Max(sampling, mat.Inner(v, f.plain, v))
-	}
+	sampling = math.Max(sampling, mat.Inner(v, f.plain, v))
 	return around(floats.Dot(by, f.beta), mat.Inner(v, f.byNoise, v), sampling)
 }
 
@@ -311,10 +323,8 @@ func (f *fit) r2(why string) validation.Number {
 	rho := f.left / all
 	by := outer(f.quadratic())
 	by.AddSym(by, scaled(-rho, outer(centre)))
-	sampling := f.spreadR2 / f.n
-	if len(f.rows) == 0 { // of normal rows
-		sampling = 4 * (1 - rho) * rho * rho / f.n
-	}
+	// As in the pool, whose columns may say less of the outcome, and no less than of normal rows.
+	sampling := math.Max(f.spreadR2, 4*(1-rho)*rho*rho) / f.n
 	n := around(1-rho, f.form(by)/(all*all), sampling)
 	n.Value, n.Low, n.High = share(n.Value), share(n.Low), share(n.High)
 	return n

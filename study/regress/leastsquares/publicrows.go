@@ -19,13 +19,10 @@ type publicRows struct {
 
 func newPublicRows(d *regress.Design, pool *auxdata.Pool) publicRows {
 	p := publicRows{Design: d}
-	if pool == nil {
-		return p
-	}
 	for i := range pool.Rows() {
 		row := make([]float64, d.Dim())
 		row[0] = 1
-		if d.Standard(row[1:], pool.Encoded.RawRowView(i), 0) {
+		if d.Standard(row[1:], pool.Marked.RawRowView(i), 0) {
 			p.rows = append(p.rows, row)
 		}
 	}

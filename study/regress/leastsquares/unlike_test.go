@@ -1,0 +1,158 @@
+package leastsquares
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"caucus/auxdata"
+	"caucus/study/regress"
+)
+
+// unlikeDraws are draws of records and noise of a study whose pool is unlike its records.
+const unlikeDraws = 300
+
+// heldBy counts the draws in which the intervals of the coefficients, and of R² last, hold what
+// least squares of all records give.
+func heldBy(t *testing.T, terms regress.Terms, pool, records [][]string) []float64 {
+	t.Helper()
+	p := planOf(t, terms, nil)
+	_, made := encode(t, p.Schema, pool)
+	r, _ := encode(t, p.Schema, records)
+	d, err := regress.DesignOf(p, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := Estimate(d, made, sumsOf(d, r, false), 0)
+	var parts [][]float64
+	for i := range r.Y {
+		parts = append(parts, sumsOf(d, r.Select([]int{i}), true))
+	}
+	rng := rand.New(rand.NewPCG(41, 43))
+	sd := 5 * float64(regress.OfProduct*d.One*d.One)
+	held := make([]float64, len(d.Columns)+1)
+	for range unlikeDraws {
+		sums := make([]float64, d.Cells())
+		for range parts {
+			for k, v := range parts[rng.IntN(len(parts))] {
+				sums[k] += v
+			}
+		}
+		for k := range sums {
+			sums[k] += sd * rng.NormFloat64()
+		}
+		got := Estimate(d, made, sums, sd*sd)
+		for j, of := range got.Coefficients {
+			if of.Covers(truth.Coefficients[j].Value) {
+				held[j]++
+			}
+		}
+		if got.R2.Covers(truth.R2.Value) {
+			held[len(d.Columns)]++
+		}
+	}
+	return held
+}
+
+// least is the least number of draws that an interval that holds in 92 of 100 holds in, but for a
+// probability below 1e-9.
+var least = unlikeDraws*.92 - 6.1*math.Sqrt(unlikeDraws*.92*.08)
+
+// TestUnlikePool: intervals hold the coefficients of 0 and 1 where few of the pool's rows and many
+// of the sites' are exposed, and the other way round. With the pool's spread of the columns, those
+// of the first held in 159 of 300 draws.
+func TestUnlikePool(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	rows := func(n int, share float64) [][]string {
+		var out [][]string
+		for range n {
+			age, grp, died, chance := 60+12*rng.NormFloat64(), "a", "no", .05
+			if rng.Float64() < share {
+				grp, chance = "b", .4
+			}
+			if rng.Float64() < chance+.001*(age-60) {
+				died = "yes"
+			}
+			out = append(out, []string{fmt.Sprint(age), "0", grp, "0", "0", "0", died})
+		}
+		return out
+	}
+	terms := regress.Terms{Outcome: "died", Is: "yes", Columns: []string{"age", "copy"}, Radius: 12}
+	for _, share := range [][2]float64{{.02, .1}, {.2, .02}} {
+		pool, records := rows(1500, share[0]), rows(3000, share[1])
+		for _, of := range append(pool, records...) { // copy is the exposure, as a number
+			if of[2] == "b" {
+				of[4] = "100"
+			}
+		}
+		held := heldBy(t, terms, pool, records)
+		t.Logf("%g of the pool, %g of the sites: %v", share[0], share[1], held)
+		for j := range terms.Columns {
+			if held[j] < least {
+				t.Errorf("%g of the pool, %g of the sites: %s is held in %g of %d draws, want %.0f",
+					share[0], share[1], terms.Columns[j], held[j], unlikeDraws, least)
+			}
+		}
+	}
+}
+
+// TestR2OfIndependentPool: the interval of R² holds, though the pool's columns say nothing of the
+// outcome, as those of a pool made of each column by itself.
+func TestR2OfIndependentPool(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	rows := func(n int, slope float64) [][]string {
+		var out [][]string
+		for range n {
+			z, e := rng.NormFloat64(), rng.NormFloat64()
+			out = append(out, []string{fmt.Sprint(50 + 10*z), "0", "a",
+				fmt.Sprint(100 + 20*(slope*z+math.Sqrt(1-slope*slope)*e)), "0", "0", "no"})
+		}
+		return out
+	}
+	terms := regress.Terms{Outcome: "stay", Columns: []string{"age"}, Radius: 9}
+	held := heldBy(t, terms, rows(1500, 0), rows(3000, .7))
+	if t.Logf("%v", held); held[1] < least {
+		t.Errorf("R² is held in %g of %d draws, want %.0f", held[1], unlikeDraws, least)
+	}
+}
+
+// TestIncompleteRowsOfPool: rows of the pool without a number, or with an unknown text, do not
+// count.
+func TestIncompleteRowsOfPool(t *testing.T) {
+	p := planOf(t, regress.Terms{Outcome: "stay", Columns: []string{"age", "grp"}, Radius: 9}, nil)
+	rows := ward(400)
+	_, whole := encode(t, p.Schema, rows)
+	for i, row := range ward(300) {
+		switch i % 3 {
+		case 0:
+			row[0] = ""
+		case 1:
+			row[3] = ""
+		default:
+			row[2] = ""
+		}
+		rows = append(rows, row)
+	}
+	_, holed := encode(t, p.Schema, rows)
+	want, err := regress.DesignOf(p, whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := regress.DesignOf(p, holed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("with incomplete rows the design is %v, want %v", got, want)
+	}
+	if n := len(newPublicRows(got, holed).rows); n != 400 {
+		t.Errorf("%d rows count, want 400", n)
+	}
+	_, none := encode(t, p.Schema, rows[400:])
+	for _, pool := range []*auxdata.Pool{nil, none} {
+		if _, err := regress.DesignOf(p, pool); err == nil {
+			t.Error("a pool without a complete row is not refused")
+		}
+	}
+}
