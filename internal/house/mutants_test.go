@@ -1554,9 +1554,23 @@ var mutants = []mutant{
 	},
 	{
 		name: "a median that is not reached has no lower end", room: "study/survival/lifetable", file: "curve.go",
-		old:   "return validation.Number{Unknown: notReached}, first",
+		old:   "return validation.Number{Unknown: notReached}, low",
 		new:   "return validation.Number{Unknown: notReached}, 0",
 		found: "TestEdges",
+	},
+	{
+		name: "few survivors have the band of many",
+		room: "study/survival/lifetable", file: "curve.go",
+		old:   "if h.few(j + 1) {",
+		new:   "if h.few(j+1) && false {",
+		found: "TestCoverageOfUnevenLives",
+	},
+	{
+		name: "a mean's interval takes the hazard as even",
+		room: "study/survival/lifetable", file: "curve.go",
+		old:   "n.Low += ends[j]",
+		new:   "n.Low += width * area",
+		found: "TestCoverageOfUnevenLives",
 	},
 	{
 		name: "a record moves one count of a curve", room: "study/survival", file: "statistic.go",

@@ -1,6 +1,7 @@
 package lifetable
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -43,13 +44,23 @@ type hazards struct {
 // that number's noise. With fewer, the curve ends before it.
 const leastSignal = 5
 
+// few reports whether fewer than that, or nobody, are left at the beginning of interval j, or
+// beyond the last.
+func (h hazards) few(j int) bool {
+	n := h.beyond
+	if j < len(h.entering) {
+		n = h.entering[j]
+	}
+	cells := float64(len(h.entering)-j)*(1+h.columns) + 1
+	return !(n > leastSignal*math.Sqrt(cells*h.variance))
+}
+
 func newHazards(c counts) hazards {
 	h := hazards{counts: c, entering: c.atRisk()}
 	logS := 0.
 	for j, n := range h.entering {
-		cells := float64(len(h.entering)-j)*(1+c.columns) + 1
 		m := n - c.censored[j]/2
-		if !(n > leastSignal*math.Sqrt(cells*c.variance)) || !(n > 0) || !(m > 0) {
+		if h.few(j) || !(m > 0) {
 			break
 		}
 		q := c.events[j] / m
@@ -115,7 +126,8 @@ type Point struct {
 	Events float64 `json:"events"`
 }
 
-// points returns the curve at the ends of its intervals.
+// points returns the curve at the ends of its intervals. Of few survivors S is almost normal and
+// ln S is not, so that the low end is then that of S itself if lower.
 func (h hazards) points(edges []float64) []Point {
 	out := []Point{}
 	least := 0. // of ln S, and of its band's upper end
@@ -138,6 +150,9 @@ func (h hazards) points(edges []float64) []Point {
 			Low:  min(s, math.Exp(h.logS[j]-z95*sd)),
 			High: min(1, max(s, math.Exp(h.logS[j]+z95*sd))),
 		}
+		if h.few(j + 1) {
+			p.Survival.Low = max(0, min(p.Survival.Low, s-z95*s*sd))
+		}
 		out = append(out, p)
 	}
 	return out
@@ -153,78 +168,90 @@ func unit(j int) []float64 {
 // notReached is said of a median, and of an end of its interval, that a curve does not fall to.
 const notReached = "not reached"
 
-// median returns the time at which half have had the event: ln S is linear within an interval, and
-// the curve and its band never rise. An end that the band does not reach is open. Unknown says that
-// the curve does not reach a half, or that there is none. The second result is the lower end of the
-// interval, also of a median that is not reached; 0 if the band does not reach a half either.
-func (h hazards) median(edges []float64) (validation.Number, float64) {
-	known := h.known()
-	if h.end == 0 {
+// median returns the time at which half have had the event, with ln S linear within an interval.
+// The hazard may be uneven there, so the interval of confidence assumes only that survival never
+// rises: it goes from the beginning of the interval in which the band's low end falls to a half to
+// the end of the one in which the high end does. An end that the band does not reach is open.
+// Unknown says that the curve does not reach a half, that it does where all at risk have the event,
+// or that there is none. The second result is the lower end of the interval, also of a median that
+// is unknown; 0 if the band falls to a half in the first interval or not at all.
+func median(points []Point) (validation.Number, float64) {
+	if len(points) == 0 {
 		return validation.Number{Unknown: "too few records"}, 0
 	}
-	var mid, low, high []float64
-	for j := range known {
-		sampling, noise := h.spread(unit(j))
-		sd := z95 * math.Sqrt(sampling+noise)
-		mid, low, high = append(mid, h.logS[j]), append(low, h.logS[j]-sd),
-			append(high, h.logS[j]+sd)
+	low := 0.
+	if j := halved(points, func(n validation.Number) float64 { return n.Low }); j > 0 {
+		low = points[j-1].Time
 	}
-	if h.zero { // the curve falls to 0 in the last interval, at whose end at the latest half had it
-		mid, low = append(mid, math.Inf(-1)), append(low, math.Inf(-1))
+	at := halved(points, func(n validation.Number) float64 { return n.Value })
+	if at < 0 {
+		return validation.Number{Unknown: notReached}, low
 	}
-	first, _ := crossing(low, edges)
-	at, ok := crossing(mid, edges)
-	if !ok {
-		return validation.Number{Unknown: notReached}, first
+	last, p := Point{Survival: validation.Number{Value: 1}}, points[at]
+	if at > 0 {
+		last = points[at-1]
 	}
-	n := validation.Number{Value: at, Low: first}
-	n.High, ok = crossing(high, edges)
-	n.NoHigh = !ok
-	return n, first
+	if p.Survival.Value == 0 {
+		return validation.Number{Unknown: fmt.Sprintf("before %.6g", p.Time)}, low
+	}
+	from := math.Log(last.Survival.Value)
+	share := (from - math.Log(0.5)) / (from - math.Log(p.Survival.Value))
+	n := validation.Number{Low: low, Value: last.Time + share*(p.Time-last.Time)}
+	if j := halved(points, func(n validation.Number) float64 { return n.High }); j >= 0 {
+		n.High = points[j].Time
+	} else {
+		n.NoHigh = true
+	}
+	return n, low
 }
 
-// crossing returns the time at which the running minimum of ln S, linear between the ends of
-// intervals, falls to ln ½.
-func crossing(logS, edges []float64) (float64, bool) {
-	half, last, begin := math.Log(0.5), 0., 0.
-	for j, v := range logS {
-		v = min(v, last)
-		switch {
-		case math.IsInf(v, -1):
-			return edges[j], true
-		case v <= half:
-			return begin + (edges[j]-begin)*(half-last)/(v-last), true
-		}
-		last, begin = v, edges[j]
-	}
-	return 0, false
+// halved returns the first interval at whose end a curve, or an end of its band, is at most a half,
+// −1 without one.
+func halved(points []Point, of func(validation.Number) float64) int {
+	return slices.IndexFunc(points, func(p Point) bool { return of(p.Survival) <= 0.5 })
 }
 
 // restricted returns the mean time without the event up to the end of the curve: the area below it,
-// with ln S linear within an interval.
+// with ln S linear within an interval. The interval of confidence assumes only that survival never
+// rises: it goes from the low end of the area below the steps at the intervals' ends to the high
+// end of that below the steps at their beginnings. Its standard deviation is that of the value.
 func (h hazards) restricted(edges []float64) validation.Number {
 	known := h.known()
-	if known == 0 {
-		return validation.Number{Unknown: "the curve has no interval"}
+	switch {
+	case h.end == 0:
+		return validation.Number{Unknown: "too few records"}
+	case known == 0:
+		return validation.Number{Unknown: "all have the event in the first interval"}
 	}
-	weight := make([]float64, known)
+	weight, ends, begins := make([]float64, known), make([]float64, known), make([]float64, known)
 	var n validation.Number
 	last, begin := 0., 0.
 	for j := range known {
 		width, v := edges[j]-begin, h.logS[j]
 		area, byLast, byNext := areaBelow(last, v)
 		n.Value += width * area
+		ends[j] = width * math.Exp(v)
+		n.Low += ends[j]
+		n.High += width * math.Exp(last)
 		if j > 0 {
 			weight[j-1] += width * byLast
+			begins[j-1] = width * math.Exp(last)
 		}
 		weight[j] += width * byNext
 		last, begin = v, edges[j]
 	}
 	sampling, noise := h.spread(weight)
 	n.SD, n.NoiseSD = math.Sqrt(sampling+noise), math.Sqrt(noise)
-	n.Low, n.High = max(0, n.Value-z95*n.SD), min(begin, n.Value+z95*n.SD)
 	n.Value = min(n.Value, begin)
+	n.Low = min(n.Value, max(0, n.Low-z95*h.deviation(ends)))
+	n.High = max(n.Value, min(begin, n.High+z95*h.deviation(begins)))
 	return n
+}
+
+// deviation returns the standard deviation of such a sum as spread takes.
+func (h hazards) deviation(weight []float64) float64 {
+	sampling, noise := h.spread(weight)
+	return math.Sqrt(sampling + noise)
 }
 
 // areaBelow returns ∫₀¹ e^{a+(b−a)t} dt, and its derivatives by a and b.

@@ -104,15 +104,23 @@ func TestEdgesOfLife(t *testing.T) {
 	if p := none.points(edges); len(p) != 2 || p[1].Survival.Value != 1 || p[1].Survival.Low != 1 {
 		t.Errorf("nobody has the event: %+v", p)
 	}
-	if m, _ := none.median(edges); m.Unknown != "not reached" {
+	if m, _ := median(none.points(edges)); m.Unknown != "not reached" {
 		t.Errorf("nobody has the event: median %+v", m)
 	}
 	all := newHazards(counts{events: []float64{7, 0}, censored: []float64{0, 0}, columns: 1})
 	if p := all.points(edges); len(p) != 1 || p[0].Survival.Value != 0 {
 		t.Errorf("all have the event at once: %+v", p)
 	}
-	if m, _ := all.median(edges); m.Value != 1 {
-		t.Errorf("all have the event at once: median %+v", m)
+	if m, low := median(all.points(edges)); m.Unknown != "before 1" || low != 0 {
+		t.Errorf("all have the event at once: median %+v from %g", m, low)
+	}
+	if r := all.restricted(edges); r.Unknown != "all have the event in the first interval" {
+		t.Errorf("all have the event at once: restricted mean %+v", r)
+	}
+	up := newHazards(counts{events: []float64{-40, 2}, censored: []float64{0, 0}, beyond: 200,
+		columns: 1, variance: 8})
+	if r := up.restricted(edges); !(r.Low <= r.Value && r.Value <= r.High && r.High <= 2) {
+		t.Errorf("noise makes the curve rise: restricted mean %+v", r)
 	}
 	empty := newHazards(counts{events: []float64{0, 0}, censored: []float64{0, 0}, columns: 1})
 	if p := empty.points(edges); len(p) != 0 {

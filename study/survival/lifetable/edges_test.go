@@ -84,9 +84,9 @@ func TestEdges(t *testing.T) {
 		{"nobody has the event", append(times(5, "40,no,b"), five...), []float64{1, 1, 1},
 			[]float64{1, 1, 1}, []float64{0, 0, 0}, 0, "not reached", false},
 		{"all have the event at once", append(times(4, "5,yes,a"), times(5, "40,no,b")...),
-			[]float64{0}, []float64{1, 1, 1}, []float64{4}, 0, "10.0 (10.0 to not reached)", true},
+			[]float64{0}, []float64{1, 1, 1}, []float64{4}, 0, "before 10", true},
 		{"one group is empty", append(times(5, "5,yes,a"), five...), []float64{.5, .5, .5}, nil,
-			[]float64{5, 0, 0}, 0, "10.0 (5.3 to not reached)", false},
+			[]float64{5, 0, 0}, 0, "10.0 (0 to not reached)", false},
 		{"one person in a group", append([]string{"25,no,b"}, five...), []float64{1, 1, 1},
 			[]float64{1, 1, 1}, []float64{0, 0, 0}, 0, "not reached", false},
 		{"one person, who has the event", append([]string{"15,yes,b"}, five...),
@@ -101,10 +101,10 @@ func TestEdges(t *testing.T) {
 			"not reached", false},
 		{"events on edges and at 0", append([]string{"0,yes,a", "10,yes,a", "20,yes,a"}, five...),
 			[]float64{7. / 8, 6. / 8, 5. / 8}, nil, []float64{1, 1, 1}, 0,
-			"not reached (20.2 to not reached)", false},
+			"not reached (20 to not reached)", false},
 		{"ties of events and of those last seen", append([]string{"5,yes,a", "5,yes,a", "5,no,a",
 			"5,no,a"}, times(4, "40,no,a")...), []float64{5. / 7, 5. / 7, 5. / 7}, nil,
-			[]float64{2, 0, 0}, 0, "not reached (8.6 to not reached)", false},
+			[]float64{2, 0, 0}, 0, "not reached", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			table := exact(t, c.rows...)

@@ -38,7 +38,7 @@ func countsOf(l survival.Layout, values []float64, group int, variance float64) 
 
 func group(h hazards, name string, edges []float64) Group {
 	g := Group{Level: name, Beyond: h.beyond, Points: h.points(edges), Mean: h.restricted(edges)}
-	g.Median, g.MedianLow = h.median(edges)
+	g.Median, g.MedianLow = median(g.Points)
 	if known := h.known(); known > 0 {
 		g.MeanTo = edges[known-1]
 	}

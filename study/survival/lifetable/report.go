@@ -50,20 +50,19 @@ func (t Table) named(level string) string {
 	return cmp.Or(strings.TrimSpace(t.By+" "+level), "all")
 }
 
-// MedianWords writes a group's median and its interval, and "not reached" for each of the three
-// that the curve or its band does not fall to.
+// MedianWords writes a group's median and its interval, of which an end that the band does not fall
+// to is "not reached". A median without a value has its reason there, alone if no low end is known.
 func (t Table) MedianWords(g Group) string {
-	if g.MedianLow == 0 {
-		return g.Median.Unknown
-	}
-	value, high, digits := notReached, notReached, t.digits()
+	value, high := g.Median.Unknown, notReached
 	if g.Median.Known() {
-		value = fmt.Sprintf("%.*f", digits, g.Median.Value)
+		value = fmt.Sprintf("%.*f", t.digits(), g.Median.Value)
+	} else if g.MedianLow == 0 {
+		return value
 	}
 	if g.Median.Bounded() {
-		high = fmt.Sprintf("%.*f", digits, g.Median.High)
+		high = t.TimeText(g.Median.High)
 	}
-	return fmt.Sprintf("%s (%.*f to %s)", value, digits, g.MedianLow, high)
+	return fmt.Sprintf("%s (%s to %s)", value, t.TimeText(g.MedianLow), high)
 }
 
 // Axis names the time with its unit.

@@ -46,7 +46,8 @@ type Group struct {
 	// Ends says why the curve ends before the last edge, "" if it does not.
 	Ends string `json:"ends,omitempty"`
 	// Median has an interval and no standard deviation. MedianLow is the lower end of the interval,
-	// also where the curve itself does not fall to a half; 0 if the band does not either.
+	// also where the curve itself does not fall to a half; 0 if the band does so in the first
+	// interval, or not at all.
 	Median    validation.Number `json:"median"`
 	MedianLow float64           `json:"median_low,omitempty"`
 	// Mean is the mean time without the event up to MeanTo, the end of the last interval that
