@@ -220,6 +220,14 @@ func forecastLines(words string) string {
 	return "forecast: " + strings.ReplaceAll(words, "\n", "\nforecast: ")
 }
 
+// recordsOf says how many records the parties declared, 0 where that is hidden.
+func recordsOf(records int64, parties int) string {
+	if records == 0 {
+		return console.Counted(parties, "parties")
+	}
+	return console.Counted(int(records), "records") + " of " + console.Counted(parties, "parties")
+}
+
 // wider says how wide intervals were, "" where those without noise had no width.
 func wider(ratio *float64) string {
 	if ratio == nil {

@@ -28,9 +28,8 @@ func (r *rehearsal) regress(ctx context.Context) (rehearsed, error) {
 
 func printRegress(w io.Writer, d simulate.RegressSummary) {
 	startRehearsal(w, d.Summary)
-	fmt.Fprintf(w, "%s of %s, about %.0f with all columns\n%s\n\n",
-		console.Counted(int(d.Released.Records), "records"), console.Counted(d.Parties, "parties"),
-		max(0, d.Released.Counted), forecastLines(d.Forecast))
+	fmt.Fprintf(w, "%s; %s with all columns\n%s\n\n", recordsOf(d.Released.Records, d.Parties),
+		d.Released.CountedWords(), forecastLines(d.Forecast))
 	t := console.NewTable(w, "column", "change of "+d.Released.Outcome, "95 %", "without noise")
 	for j, c := range d.Released.Coefficients {
 		is, interval := c.Change.Unknown, ""

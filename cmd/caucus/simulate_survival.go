@@ -28,11 +28,8 @@ func (r *rehearsal) survival(ctx context.Context) (rehearsed, error) {
 
 func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
 	startRehearsal(w, d.Summary)
-	if n := int(d.Released.Records); n > 0 { // unit party says nothing of it
-		fmt.Fprintf(w, "%s of ", console.Counted(n, "records"))
-	}
 	fmt.Fprintf(w, "%s; noise of standard deviation %.3g on each count\n%s\n\n",
-		console.Counted(d.Parties, "parties"), d.Released.NoiseSD, forecastLines(d.Forecast))
+		recordsOf(d.Released.Records, d.Parties), d.Released.NoiseSD, forecastLines(d.Forecast))
 	t := console.NewTable(w, "group", d.Released.Axis(), "true", "released", "95 %", "at risk")
 	for g, of := range d.Released.Groups {
 		for j, p := range of.Points {

@@ -149,8 +149,8 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 	w := study.Words{
 		CountsMissing: true,
-		Leaves:        fmt.Sprintf("sums over this site's records of %s and of %s, and of the products of each two of these, and how many records have them all", strings.Join(t.Columns, ", "), outcome),
-		Received:      "sums of columns of its records, and of their products",
+		Leaves:        fmt.Sprintf("sums over this site's records of %s and of %s, of their squares, and of the products of each two, and how many records have them all", strings.Join(t.Columns, ", "), outcome),
+		Received:      "sums of columns of its records, and of their squares and products",
 		Trained:       study.NothingTrained, Neighbours: study.OneUnit(p),
 		Liar: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
 	}

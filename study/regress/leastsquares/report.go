@@ -44,26 +44,34 @@ func (t Table) answer(parties int) string {
 			known++
 		}
 		if c.clear() {
-			clear = append(clear, fmt.Sprintf("%s %s", c.Name(), words(c.Change)))
+			clear = append(clear, c.Name()+" "+words(c.Change, "%+.3g"))
 		}
 	}
-	s := fmt.Sprintf("%s, about %.0f records at %d sites: %d of %d coefficients have an interval",
-		t.Outcome, math.Max(0, t.Counted), parties, known, len(t.Coefficients))
+	s := fmt.Sprintf("%s, %s at %d sites: %d of %d coefficients have an interval", t.Outcome,
+		t.CountedWords(), parties, known, len(t.Coefficients))
 	switch {
 	case len(clear) > 0:
-		s += "; apart from 0 are: " + strings.Join(clear, "; ")
+		s += "; these leave out 0, as 1 in 20 does by chance: " + strings.Join(clear, "; ")
 	case known > 0:
 		s += ", and each of these holds 0"
 	}
 	return s + " (95 % intervals)."
 }
 
-// words writes a number with three digits.
-func words(n validation.Number) string {
+// words writes a number with its interval, each by a format.
+func words(n validation.Number, format string) string {
 	if !n.Known() {
 		return "unknown: " + n.Unknown
 	}
-	return fmt.Sprintf("%+.3g (%+.3g to %+.3g)", n.Value, n.Low, n.High)
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", n.Value, n.Low, n.High)
+}
+
+// CountedWords says how many records count, ± what a 95 % interval has for noise.
+func (t Table) CountedWords() string {
+	if !(t.Counted > leastSignal*t.NoiseSD) {
+		return "an unknown number of records"
+	}
+	return fmt.Sprintf("about %.0f ± %.0f records", t.Counted, z95*t.NoiseSD)
 }
 
 func (t Table) records() string {
@@ -71,8 +79,8 @@ func (t Table) records() string {
 	if t.Where != "" {
 		dropped += ", or for which " + t.Where + " does not hold"
 	}
-	s := fmt.Sprintf("about %.0f count, with noise of standard deviation %.3g; left out are those %s",
-		math.Max(0, t.Counted), t.NoiseSD, dropped)
+	s := fmt.Sprintf("%s count, with noise of standard deviation %.3g; left out are those %s",
+		t.CountedWords(), t.NoiseSD, dropped)
 	if t.Records > 0 {
 		s = fmt.Sprintf("%d, as the sites declared; ", t.Records) + s
 	}
@@ -80,7 +88,8 @@ func (t Table) records() string {
 }
 
 func (t Table) fit() string {
-	s := "R² " + words(t.R2) + "; standard deviation of what is left " + words(t.Residual)
+	s := "R² " + words(t.R2, "%.3g") + "; standard deviation of what is left " +
+		words(t.Residual, "%.3g")
 	return s + fmt.Sprintf("; rows longer than %g standard deviations were shortened", t.Radius)
 }
 
@@ -112,15 +121,16 @@ func (t Table) chart() *study.ReportChart {
 
 func (t Table) table() study.ReportTable {
 	out := study.ReportTable{Title: "coefficients",
-		Head: []string{"column", "change of " + t.Outcome, "95 %", "of the width by noise"}}
+		Head: []string{"column", "change of " + t.Outcome, "95 %", "of the variance by noise"}}
 	row := func(name string, n validation.Number) {
 		if !n.Known() {
 			out.Rows = append(out.Rows, []string{name, "unknown", n.Unknown, ""})
 			return
 		}
+		noise := n.NoiseSD / math.Max(n.SD, math.SmallestNonzeroFloat64)
 		out.Rows = append(out.Rows, []string{name, fmt.Sprintf("%+.3g", n.Value),
 			fmt.Sprintf("%+.3g to %+.3g", n.Low, n.High),
-			fmt.Sprintf("%.0f %%", 100*n.NoiseSD/math.Max(n.SD, math.SmallestNonzeroFloat64))})
+			fmt.Sprintf("%.0f %%", 100*noise*noise)})
 	}
 	for _, c := range t.Coefficients {
 		row(c.Name(), c.Change)
