@@ -8,7 +8,8 @@
 # As a program it draws a file: Rscript curves.R curves.pdf
 #
 # caucus_numbers has all numbers. low and high are 95 % intervals, for sampling and noise; an end
-# that noise leaves open is infinite, and NA means none. unknown says why there is no value.
+# that noise leaves open is infinite, and NA means none. unknown says why there is no value;
+# a median without a value may still have a low end.
 
 caucus_of <- function(measures) {
   rows <- caucus_numbers[caucus_numbers$measure %in% measures, ]
@@ -22,16 +23,18 @@ caucus_compared <- caucus_of(c("hazard_ratio", "log_rank_p", "difference"))
 
 caucus_plot <- function(colours = c("#2c8fd1", "#d55e00", "#009e73", "#cc79a7")) {
   risk <- caucus_of("at_risk")
+  if (nrow(risk) == 0) stop("no group has a curve: caucus_groups says why")
   groups <- unique(caucus_curves$group)
   names <- trimws(paste(caucus_curves$by[match(groups, caucus_curves$group)], groups))
   colours <- rep_len(colours, length(groups))
-  old <- par(mar = c(6 + length(groups), 9, 1, 1))
+  old <- par(mar = c(6 + length(groups), 9, if (caucus_simulated) 3 else 1, 1))
   on.exit(par(old))
   times <- sort(unique(risk$time))
   times <- times[unique(round(seq(1, length(times), length.out = min(length(times), 7))))]
   plot(NULL,
-    xlim = range(times), ylim = c(0, 1), xaxt = "n", las = 1, bty = "l",
-    xlab = caucus_axis, ylab = paste("share without", caucus_event)
+    xlim = c(0, max(caucus_curves$time)), ylim = c(0, 1), xaxt = "n", las = 1, bty = "l",
+    xlab = caucus_axis, ylab = paste("share without", caucus_event),
+    main = if (caucus_simulated) "simulated: protects nobody"
   )
   axis(1, at = times, labels = format(times, digits = 3, trim = TRUE, drop0trailing = TRUE))
   left <- par("usr")[1] - strwidth("0000")
@@ -44,7 +47,9 @@ caucus_plot <- function(colours = c("#2c8fd1", "#d55e00", "#009e73", "#cc79a7"))
     lines(rows$time, rows$value, col = colours[k], lty = k, lwd = 2)
     below <- risk[risk$group == groups[k] & risk$time %in% times, ]
     mtext(names[k], side = 1, line = 4 + k, at = left, adj = 1)
-    mtext(round(pmax(below$value, 0)), side = 1, line = 4 + k, at = below$time)
+    if (nrow(below) > 0) {
+      mtext(round(pmax(below$value, 0)), side = 1, line = 4 + k, at = below$time)
+    }
   }
   legend("bottomleft", names, col = colours, lty = seq_along(groups), lwd = 2, bty = "n")
   invisible(caucus_curves)

@@ -74,6 +74,9 @@ func NewCurves(r study.Release) (Curves, error) {
 		add("all_records", g.Level, "", none, count(g.Records))
 		add("all_events", g.Level, "", none, count(g.Events))
 		g.Median.SD, g.Median.NoiseSD = none, none
+		if !g.Median.Known() && g.MedianLow > 0 { // the page says so, too
+			g.Median.Low, g.Median.NoHigh = g.MedianLow, true
+		}
 		add("median", g.Level, "", none, g.Median)
 		add("restricted_mean", g.Level, "", g.MeanTo, g.Mean)
 	}
@@ -98,11 +101,11 @@ func (c CurveRow) texts() []string {
 }
 
 // numbers are NaN where there is no number, and infinite where noise leaves an end open. A count
-// has neither an interval nor a deviation of its own.
+// has neither an interval nor a deviation of its own; a median without a value may have a low end.
 func (c CurveRow) numbers() []float64 {
 	n, none := c.Number, math.NaN()
 	switch {
-	case !n.Known():
+	case !n.Known() && !n.NoHigh:
 		return []float64{c.Time, none, none, none, none, none}
 	case n.NoLow && n.NoHigh:
 		n.Low, n.High = none, none
@@ -110,6 +113,9 @@ func (c CurveRow) numbers() []float64 {
 		n.Low = math.Inf(-1)
 	case n.NoHigh:
 		n.High = math.Inf(1)
+	}
+	if !n.Known() {
+		n.Value = none
 	}
 	return []float64{c.Time, n.Value, n.Low, n.High, n.SD, n.NoiseSD}
 }
@@ -149,8 +155,8 @@ func (c Curves) R() ([]byte, error) {
 	for _, line := range c.words() {
 		b.WriteString("# " + oneLine(line) + "\n")
 	}
-	fmt.Fprintf(&b, "#\ncaucus_axis <- %s\ncaucus_event <- %s\ncaucus_numbers <- data.frame(",
-		rText(c.Axis), rText(c.About.Label))
+	fmt.Fprintf(&b, "#\ncaucus_axis <- %s\ncaucus_event <- %s\ncaucus_simulated <- %s\ncaucus_numbers <- data.frame(",
+		rText(c.Axis), rText(c.About.Label), strings.ToUpper(strconv.FormatBool(c.About.Simulated)))
 	for k, column := range CurveColumns {
 		separate(&b, k)
 		var cells []string

@@ -2,14 +2,17 @@ package export_test
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"caucus/aggregation/validation"
 	"caucus/analyst/export"
 	"caucus/analyst/simulate"
 	"caucus/dataset"
@@ -142,7 +145,39 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// drawsCurves runs the R program, whose frame has the rows of the CSV and which draws a picture.
+// TestMedianNotReached: a median that is not reached has no value, the low end that the release
+// tells, and an open high end.
+func TestMedianNotReached(t *testing.T) {
+	r, table := curvesOf(t)
+	table.Groups[1].Median = validation.Number{Unknown: "not reached"}
+	table.Groups[1].MedianLow = 8.5
+	body, err := json.Marshal(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Result.Body = body
+	c, err := export.NewCurves(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "median,arm,b,,not reached,,,8.5,Inf,,"; !strings.Contains(string(text), want) {
+		t.Errorf("there is no %q in\n%s", want, text)
+	}
+	program, err := c.R()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := ", 8.5, "; !strings.Contains(string(program), want) {
+		t.Errorf("there is no %q in\n%s", want, program)
+	}
+}
+
+// drawsCurves runs the R program, whose frame has the rows of the CSV and which draws a picture, of
+// all intervals, also where a group has no curve.
 func drawsCurves(t *testing.T, rscript string) {
 	t.Helper()
 	r, _ := curvesOf(t)
@@ -172,6 +207,10 @@ func drawsCurves(t *testing.T, rscript string) {
 	if b, err := os.ReadFile(filepath.Join(dir, "curves.pdf")); err != nil || len(b) < 1000 {
 		t.Errorf("the picture has %d bytes (%v)", len(b), err)
 	}
+	if said := run("-e", `source("curves.R"); pdf(NULL); caucus_plot(); `+
+		`cat(caucus_simulated, par("usr")[2] >= 10)`); said != "TRUE TRUE" {
+		t.Errorf("simulated, and drawn to the end: %q", said)
+	}
 	said := run("-e", `source("curves.R"); x <- caucus_numbers; cat(nrow(x), sprintf("%.17g", `+
 		`sum(x$value, na.rm = TRUE)), sum(is.infinite(x$high)), nrow(caucus_compared), unique(x$group)[1])`)
 	sum, open := 0., 0
@@ -193,4 +232,14 @@ func drawsCurves(t *testing.T, rscript string) {
 		got[4] != hostileArm {
 		t.Errorf("R says %q of %d rows, sum %v, %d open", got, len(c.Rows), sum, open)
 	}
+	c.Rows = slices.DeleteFunc(c.Rows, func(row export.CurveRow) bool {
+		return row.Group == "b" && (row.Time > 0 || row.Measure == "at_risk")
+	})
+	if program, err = c.R(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "curves.R"), program, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run("curves.R", "curves.pdf")
 }

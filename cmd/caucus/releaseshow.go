@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -72,6 +73,11 @@ of your choice, at no further cost in privacy.`,
 		Example: "  caucus release show release.json\n  caucus release show release.json --at 365,730",
 		Args:    console.OneArgument("release show", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			for _, time := range at {
+				if !(time >= 0) || math.IsInf(time, 1) {
+					return console.Usagef("--at %g is no time: give numbers of 0 or more", time)
+				}
+			}
 			r, p, err := usableRelease(args[0])
 			if err != nil {
 				return err

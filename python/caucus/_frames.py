@@ -201,11 +201,17 @@ def curves(body: Document) -> pd.DataFrame:
 
 def survival_groups(body: Document) -> pd.DataFrame:
     rows = [
-        [_level(g), g["median"].get("unknown", ""), g["records"], g["events"], *_ended(g["median"]), *_ended(g["mean"]), g["mean_to"]]
+        [_level(g), g["median"].get("unknown", ""), g["records"], g["events"], *_median(g), *_ended(g["mean"]), g["mean_to"]]
         for g in body["groups"]
     ]
     names = ["records", "events", *(m + e for m in ("median", "mean") for e in ("", "_low", "_high")), "mean_to"]
     return _frame(rows, ["group", "unknown"], names, order=["group", *names, "unknown"])
+
+
+def _median(group: Document) -> List[Any]:
+    """A median without a value may have a lower end, where the band falls to a half."""
+    low = group.get("median_low")
+    return [None, low, math.inf] if group["median"].get("unknown") and low else _ended(group["median"])
 
 
 def _ended(n: Document) -> List[Any]:

@@ -175,7 +175,8 @@ class Release:
 
     def groups(self) -> pd.DataFrame:
         """Of a survival release: records, events, median time and mean time up to mean_to, of each
-        group. unknown says why a median is NaN; an end that the band does not reach is infinite."""
+        group. unknown says why a median is NaN, which may still have a lower end; an end that the
+        band does not reach is infinite."""
         return _frames.survival_groups(self._of("groups"))
 
     def compared(self) -> pd.DataFrame:

@@ -273,6 +273,9 @@ class TableOne(Exact):
         self.same(r.groups()["mean"], [g["mean"]["value"] for g in body["groups"]])
         self.same(r.compared()["hazard_ratio"], [c["hazard_ratio"]["value"] for c in body["compared"]])
         self.same(r.compared()["difference_low"], [c["difference"]["low"] for c in body["compared"]])
+        body["groups"][0].update({"median": {"unknown": "not reached"}, "median_low": 8.5})
+        told = _frames.survival_groups(body).iloc[0]
+        self.same(told[["median", "median_low", "median_high", "unknown"]], [None, 8.5, math.inf, "not reached"])
 
     def test_histograms(self):
         for name in self.kinds:
