@@ -1593,7 +1593,7 @@ var mutants = []mutant{
 	{
 		name: "the sites' columns are spread as the pool's", room: "study/regress/leastsquares", file: "estimate.go",
 		old:   "return product(carry, f.meat, carry.T())",
-		new:   "return scaled(f.n, f.meat)",
+		new:   "_ = carry\n\treturn scaled(f.n, f.meat)",
 		found: "TestUnlikePool",
 	},
 	{
