@@ -50,12 +50,12 @@ type CurvesMeasured struct {
 	// noise.
 	SupError float64 `json:"sup_error"`
 	// Coverage is the share of 95 % intervals that hold the population's survival, over all
-	// intervals, groups and draws; Least is the smallest of a single one, of those that are shown at
-	// least half as often as the one shown most.
+	// intervals, groups and draws. Least is the smallest of a single interval, of those that are
+	// shown at least half as often as the one shown most.
 	Coverage float64 `json:"coverage"`
 	Least    float64 `json:"least"`
-	// WidthRatio is the mean width of an interval beside the one without noise; nil if those have no
-	// width, because nobody has the event.
+	// WidthRatio is the mean width of an interval beside the one without noise; nil if those have
+	// no width, because nobody has the event.
 	WidthRatio *float64 `json:"width_ratio,omitempty"`
 }
 

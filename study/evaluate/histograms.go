@@ -99,7 +99,8 @@ func (h *Histograms) Cells() (n int) {
 func (h *Histograms) ReleasedCells() int { return h.Cells() }
 
 // Each calls for each histogram, in the order of their cells: the index of its class in the plan's,
-// the index of its grouping, and its first cell. The cells of a grouping's levels follow one another.
+// the index of its grouping, and its first cell. The cells of a grouping's levels follow one
+// another.
 func (h *Histograms) Each(call func(class, grouping, first int)) {
 	first := 0
 	for at, s := range h.edges {
