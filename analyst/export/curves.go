@@ -155,8 +155,10 @@ func (c Curves) R() ([]byte, error) {
 	for _, line := range c.words() {
 		b.WriteString("# " + oneLine(line) + "\n")
 	}
-	fmt.Fprintf(&b, "#\ncaucus_axis <- %s\ncaucus_event <- %s\ncaucus_simulated <- %s\ncaucus_numbers <- data.frame(",
-		rText(c.Axis), rText(c.About.Label), strings.ToUpper(strconv.FormatBool(c.About.Simulated)))
+	fmt.Fprintf(&b, "#\ncaucus_axis <- %s\ncaucus_event <- %s\ncaucus_simulated <- %s\n",
+		rText(c.Axis), rText(c.About.Label),
+		strings.ToUpper(strconv.FormatBool(c.About.Simulated)))
+	b.WriteString("caucus_numbers <- data.frame(")
 	for k, column := range CurveColumns {
 		separate(&b, k)
 		var cells []string
