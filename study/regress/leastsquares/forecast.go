@@ -69,9 +69,6 @@ func NewForecast(d *regress.Design, pool *auxdata.Pool, size study.Size,
 	for j := range out {
 		out[j].Private, out[j].Pooled, out[j].Alone = math.Inf(1), math.Inf(1), math.Inf(1)
 	}
-	if len(p.rows) == 0 {
-		return out
-	}
 	n *= float64(len(p.rows)) / float64(pool.Rows())
 	chance := p.share()
 	if d.Outcome.InPool() {

@@ -60,9 +60,6 @@ func (p publicRows) lengths() []float64 {
 	p.each(math.Inf(1), chance, func(e example) {
 		out[e.row] = math.Max(out[e.row], floats.Norm(e.w[1:], 2))
 	})
-	if len(out) == 0 {
-		return []float64{math.Sqrt(float64(p.Dim()))}
-	}
 	slices.Sort(out)
 	return out
 }
