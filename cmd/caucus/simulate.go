@@ -152,10 +152,7 @@ func (r *rehearsal) records() (loaded, error) {
 	return data, err
 }
 
-func ran[S any](ctx context.Context, r *rehearsal, sim interface {
-	Check() error
-	Run(context.Context) (S, error)
-}) (S, error) {
+func ran[S any](ctx context.Context, r *rehearsal, sim simulation[S]) (S, error) {
 	var out S
 	if err := sim.Check(); err != nil {
 		return out, console.Usagef("%w", err)
@@ -165,6 +162,33 @@ func ran[S any](ctx context.Context, r *rehearsal, sim interface {
 		s.Common().Seconds = time.Since(r.start).Seconds()
 	}
 	return out, err
+}
+
+// simulation is a kind's simulation, with a summary S.
+type simulation[S any] interface {
+	Check() error
+	Run(context.Context) (S, error)
+}
+
+// ranWhole rehearses a study that is compared with the records themselves, and needs no test
+// records. of makes the simulation from the records and the number of repeats.
+func ranWhole[S any, P interface {
+	*S
+	Common() *simulate.Summary
+}](ctx context.Context, r *rehearsal, of func(simulate.Split, int) simulation[S],
+	print func(io.Writer, S)) (rehearsed, error) {
+	r.recordsFrom.holdOut = true
+	data, err := r.records()
+	if err != nil {
+		return rehearsed{}, err
+	}
+	summary, err := ran(ctx, r, of(r.split(data), r.Simulate.Common().Repeats))
+	if err != nil {
+		return rehearsed{}, err
+	}
+	return rehearsed{summary, func(w io.Writer) {
+		print(w, summary)
+	}, P(&summary).Common().Release, nil, data.train.Len()}, nil
 }
 
 // virtual returns the number of parties, by default the kind's usual one; 0 if a column names the

@@ -10,21 +10,10 @@ import (
 	"caucus/study/describe/described"
 )
 
-func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
-	r.recordsFrom.holdOut = true // describe needs no test records
-	data, err := r.records()
-	if err != nil {
-		return found, err
-	}
-	sim := simulate.Describe{Split: r.split(data), Proposal: r.Proposal,
-		Repeats: r.Simulate.Common().Repeats}
-	summary, err := ran(ctx, r, sim)
-	if err != nil {
-		return found, err
-	}
-	return rehearsed{summary, func(w io.Writer) {
-		printDescribe(w, summary)
-	}, summary.Release, nil, data.train.Len()}, nil
+func (r *rehearsal) describe(ctx context.Context) (rehearsed, error) {
+	return ranWhole(ctx, r, func(s simulate.Split, n int) simulation[simulate.DescribeSummary] {
+		return simulate.Describe{Split: s, Proposal: r.Proposal, Repeats: n}
+	}, printDescribe)
 }
 
 func printDescribe(w io.Writer, d simulate.DescribeSummary) {

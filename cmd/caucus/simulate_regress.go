@@ -10,20 +10,9 @@ import (
 )
 
 func (r *rehearsal) regress(ctx context.Context) (rehearsed, error) {
-	r.recordsFrom.holdOut = true // regress needs no test records
-	data, err := r.records()
-	if err != nil {
-		return rehearsed{}, err
-	}
-	sim := simulate.Regress{Split: r.split(data), Proposal: r.Proposal,
-		Repeats: r.Simulate.Common().Repeats}
-	summary, err := ran(ctx, r, sim)
-	if err != nil {
-		return rehearsed{}, err
-	}
-	return rehearsed{summary, func(w io.Writer) {
-		printRegress(w, summary)
-	}, summary.Release, nil, data.train.Len()}, nil
+	return ranWhole(ctx, r, func(s simulate.Split, n int) simulation[simulate.RegressSummary] {
+		return simulate.Regress{Split: s, Proposal: r.Proposal, Repeats: n}
+	}, printRegress)
 }
 
 func printRegress(w io.Writer, d simulate.RegressSummary) {

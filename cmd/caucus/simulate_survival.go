@@ -10,20 +10,9 @@ import (
 )
 
 func (r *rehearsal) survival(ctx context.Context) (rehearsed, error) {
-	r.recordsFrom.holdOut = true // survival needs no test records
-	data, err := r.records()
-	if err != nil {
-		return rehearsed{}, err
-	}
-	sim := simulate.Survival{Split: r.split(data), Proposal: r.Proposal,
-		Repeats: r.Simulate.Common().Repeats}
-	summary, err := ran(ctx, r, sim)
-	if err != nil {
-		return rehearsed{}, err
-	}
-	return rehearsed{summary, func(w io.Writer) {
-		printSurvival(w, summary)
-	}, summary.Release, nil, data.train.Len()}, nil
+	return ranWhole(ctx, r, func(s simulate.Split, n int) simulation[simulate.SurvivalSummary] {
+		return simulate.Survival{Split: s, Proposal: r.Proposal, Repeats: n}
+	}, printSurvival)
 }
 
 func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
