@@ -82,7 +82,7 @@ func textOf(c *study.ReportChart, v float64) string {
 		return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 	}
 	if c.Zero {
-		return fmt.Sprintf("%+.2f", v)
+		return fmt.Sprintf("%+.3g", v)
 	}
 	digits := 4
 	if c.Ratio {
@@ -102,8 +102,11 @@ func off(c *study.ReportChart, b study.ReportBar) string {
 	return " (" + textWithin(c, b.Low, within) + " to " + textWithin(c, b.High, within) + ")"
 }
 
+// fineRatio is half an interval of ratios below which three digits may write 1 for an end beside 1.
+const fineRatio = 0.05
+
 func textWithin(c *study.ReportChart, v, within float64) string {
-	if c.Percent || c.Ratio || within <= 0 {
+	if c.Percent || c.Ratio && within >= fineRatio || within <= 0 {
 		return textOf(c, v)
 	}
 	return strconv.FormatFloat(v, 'f', max(0, 1-int(math.Floor(math.Log10(within)))), 64)

@@ -132,6 +132,17 @@ func TestRatios(t *testing.T) {
 	if d.From != "1" || d.To != "100" || !strings.Contains(string(d.Rows[1].Strip), `cx="16.45%"`) || d.Rows[0].Value != "4 (2 to 1e+09)" {
 		t.Errorf("the axis runs from %s to %s: %+v", d.From, d.To, d.Rows)
 	}
+	// No end that leaves out 1 is written as 1, and no small difference as 0.
+	for want, c := range map[string]*study.ReportChart{
+		"1.037 (1.003 to 1.073)": {Ratio: true, Bars: []study.ReportBar{
+			{Value: 1.0374, Low: 1.003, High: 1.0731}}},
+		"0.0020 ± 0.0010": {Zero: true, Bars: []study.ReportBar{
+			{Value: .002, Low: .001, High: .003}}},
+	} {
+		if d := NewDots(c); d.Rows[0].Value != want || c.Zero && d.To != "+0.003" {
+			t.Errorf("%q up to %s, want %q", d.Rows[0].Value, d.To, want)
+		}
+	}
 }
 
 // TestPages: whatever a release says, pages hold no script and load nothing from elsewhere. Long

@@ -19,7 +19,7 @@ func printRegress(w io.Writer, d simulate.RegressSummary) {
 	startRehearsal(w, d.Summary)
 	fmt.Fprintf(w, "%s; %s with all columns\n%s\n\n", recordsOf(d.Released.Records, d.Parties),
 		d.Released.CountedWords(), forecastLines(d.Forecast))
-	t := console.NewTable(w, "column", "change of "+d.Released.Outcome, "95 %", "without noise")
+	t := console.NewTable(w, "column", d.Released.Changed(), "95 %", "without noise")
 	for j, c := range d.Released.Coefficients {
 		is, interval := c.Change.Unknown, ""
 		if c.Change.Known() {

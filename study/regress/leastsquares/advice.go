@@ -25,9 +25,10 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	words := fmt.Sprintf("95 %% intervals expected of the change of %s where a column is higher by 1 (all records without privacy; one site of %d alone; shift by shortening):",
-		f.Moments.Outcome.Name(), size.Parties)
-	for j, c := range f.Moments.Columns {
+	t := tableOf(f.Moments.Design)
+	words := fmt.Sprintf("95 %% intervals expected of the %s where a column is higher by 1 (all records without privacy; one site of %d alone; shift by shortening):",
+		t.Changed(), size.Parties)
+	for j, c := range t.Coefficients {
 		words += "\n" + c.Name() + ": " + got[j].words()
 	}
 	if narrow := p.AboutFewer(size); narrow != "" {
@@ -41,7 +42,7 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 		if warning != "" {
 			warning += "; "
 		}
-		warning += fmt.Sprintf("shortening moves the coefficient of %s by %.1f ± %.1f of its standard deviations: %s", f.Moments.Columns[j].Name(), math.Abs(got[j].Shift), got[j].ShiftSD, f.shiftAdvice(j, size))
+		warning += fmt.Sprintf("shortening moves the coefficient of %s by %.1f ± %.1f of its standard deviations: %s", t.Coefficients[j].Name(), math.Abs(got[j].Shift), got[j].ShiftSD, f.shiftAdvice(j, size))
 	}
 	return words + "\n" + p.NoiseWords(costs), warning, nil
 }
@@ -55,7 +56,8 @@ func (o Outlook) words() string {
 	}
 	shift := "unknown"
 	if !math.IsInf(o.Private, 1) && !math.IsNaN(o.Shift) {
-		shift = fmt.Sprintf("%.1f ± %.1f standard deviations", o.Shift, o.ShiftSD)
+		tenths := math.Round(10*o.Shift) + 0 // no −0
+		shift = fmt.Sprintf("%.1f ± %.1f standard deviations", tenths/10, o.ShiftSD)
 	}
 	return fmt.Sprintf("%s (%s; %s; %s)", width(o.Private), width(o.Pooled), width(o.Alone), shift)
 }

@@ -212,6 +212,8 @@ func TestForecastWords(t *testing.T) {
 			Private: .2, Pooled: .1, Alone: .3, Shift: -1.1, ShiftSD: .8},
 		"± 0.392 (± 0.196; ± 0.588; unknown)": {
 			Private: .2, Pooled: .1, Alone: .3, Shift: math.NaN(), ShiftSD: math.NaN()},
+		"± 0.392 (± 0.196; ± 0.588; 0.0 ± 0.1 standard deviations)": {
+			Private: .2, Pooled: .1, Alone: .3, Shift: -.04, ShiftSD: .1},
 		"unknown (± 0.196; ± 0.588; unknown)": {Private: math.Inf(1), Pooled: .1, Alone: .3},
 	} {
 		if got := o.words(); got != want {

@@ -3,6 +3,7 @@ package leastsquares
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"caucus/aggregation/validation"
@@ -33,29 +34,61 @@ func (c Coefficient) Name() string {
 	return c.Column
 }
 
-// clear reports whether the interval leaves out 0.
-func (c Coefficient) clear() bool { return c.Change.Known() && !c.Change.Covers(0) }
+// Step says what a change times Spread compares.
+func (c Coefficient) Step() string {
+	switch {
+	case c.Level != "":
+		return c.Name()
+	case c.Log:
+		return fmt.Sprintf("1 + %s, times %.3g", c.Column, math.Exp(c.Spread))
+	}
+	return fmt.Sprintf("%s, %.3g more", c.Column, c.Spread)
+}
+
+// Changed says what coefficients are changes of.
+func (t Table) Changed() string {
+	if t.Share {
+		return "change of the share with " + t.Outcome
+	}
+	return "change of " + t.Outcome
+}
 
 func (t Table) answer(parties int) string {
 	var clear []string
 	known := 0
 	for _, c := range t.Coefficients {
-		if c.Change.Known() {
-			known++
+		if !c.Change.Known() {
+			continue
 		}
-		if c.clear() {
-			clear = append(clear, c.Name()+" "+words(c.Change, "%+.3g"))
+		if known++; !c.Change.Covers(0) {
+			if t.FactorOf != "" {
+				clear = append(clear, c.Name()+" × "+factor(c.Change))
+			} else {
+				clear = append(clear, c.Name()+" "+words(c.Change, "%+.3g"))
+			}
 		}
 	}
 	s := fmt.Sprintf("%s, %s at %d sites: %d of %d coefficients have an interval", t.Outcome,
 		t.CountedWords(), parties, known, len(t.Coefficients))
+	these := "these leave out 0"
+	if t.FactorOf != "" {
+		these = "as factors of " + t.FactorOf + " these leave out 1"
+	}
 	switch {
 	case len(clear) > 0:
-		s += "; these leave out 0, as 1 in 20 does by chance: " + strings.Join(clear, "; ")
+		s += "; " + these + ", as 1 in 20 does where a column says nothing: " +
+			strings.Join(clear, "; ")
 	case known > 0:
 		s += ", and each of these holds 0"
 	}
 	return s + " (95 % intervals)."
+}
+
+// factor writes exp of a change with its interval, with as many digits as the interval needs.
+func factor(n validation.Number) string {
+	low, high := math.Exp(n.Low), math.Exp(n.High)
+	digits := min(max(1-int(math.Floor(math.Log10(math.Max(high-low, 1e-6)))), 0), 6)
+	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, math.Exp(n.Value), digits, low, digits, high)
 }
 
 // words writes a number with its interval, each by a format.
@@ -94,47 +127,62 @@ func (t Table) fit() string {
 }
 
 func (t Table) meaning() string {
-	s := "the change of " + t.Outcome + " where a column is higher by 1, the others being equal"
+	s := "the change of " + t.Outcome
 	if t.Share {
-		s = "the difference of the share with " + t.Outcome + " (a risk difference, no odds ratio) where a column is higher by 1, the others being equal"
+		s = "the difference of the share with " + t.Outcome + " (a risk difference, no odds ratio)"
 	}
-	return s + "; not a cause: columns that are not in the study may lie behind it"
+	s += " where a column is higher by 1, the others being equal"
+	if t.FactorOf != "" {
+		s += "; the factor is what " + t.FactorOf + " is then multiplied by"
+	}
+	if t.FactorOf != "" || slices.ContainsFunc(t.Coefficients, func(c Coefficient) bool {
+		return c.Log
+	}) {
+		s += "; log is the natural logarithm: higher by 1 where what stands in brackets is 2.72 times as large"
+	}
+	return s + "; not a cause: columns that are not in the study may lie behind it; the intercept belongs to a record whose numbers are all 0 and whose texts are the ones compared with, mostly far from any record"
 }
 
 func (t Table) chart() *study.ReportChart {
-	c := &study.ReportChart{Title: "change of " + t.Outcome, Zero: true,
-		Note: "of numbers, where the column is higher by the pool's standard deviation, which stands beside it; of texts, beside the pool's most frequent level. Bars are 95 % intervals for sampling and noise"}
+	c := &study.ReportChart{Title: t.Changed(), Zero: t.FactorOf == "", Ratio: t.FactorOf != "",
+		Note: "of numbers, for a difference of the pool's standard deviation; of texts, beside the pool's most frequent level. Bars are 95 % intervals for sampling and noise"}
+	scale := func(v float64) float64 { return v }
+	if c.Ratio {
+		c.Title, scale = "factor of "+t.FactorOf, math.Exp
+		c.Note += "; the axis is logarithmic, its mark is 1, no difference"
+	}
 	for _, of := range t.Coefficients {
-		if !of.Change.Known() {
-			continue
+		if of.Change.Known() {
+			c.Bars = append(c.Bars, study.ReportBar{Name: of.Step(), Main: true,
+				Value: scale(of.Change.Value * of.Spread), Low: scale(of.Change.Low * of.Spread),
+				High: scale(of.Change.High * of.Spread)})
 		}
-		name := of.Name()
-		if of.Level == "" {
-			name += fmt.Sprintf(" (+%.3g)", of.Spread)
-		}
-		c.Bars = append(c.Bars, study.ReportBar{Name: name, Main: true,
-			Value: of.Change.Value * of.Spread, Low: of.Change.Low * of.Spread,
-			High: of.Change.High * of.Spread})
 	}
 	return c
 }
 
 func (t Table) table() study.ReportTable {
-	out := study.ReportTable{Title: "coefficients",
-		Head: []string{"column", "change of " + t.Outcome, "95 %", "of the variance by noise"}}
-	row := func(name string, n validation.Number) {
-		if !n.Known() {
-			out.Rows = append(out.Rows, []string{name, "unknown", n.Unknown, ""})
-			return
+	out := study.ReportTable{Title: "coefficients, where a column is higher by 1",
+		Head: []string{"column", t.Changed(), "95 %", "of the variance by privacy noise"}}
+	if t.FactorOf != "" {
+		out.Head = append(out.Head, "factor of "+t.FactorOf)
+	}
+	row := func(name string, n validation.Number, factorOf string) {
+		cells := []string{name, "unknown", n.Unknown, "", ""}
+		if n.Known() {
+			noise := n.NoiseSD / math.Max(n.SD, math.SmallestNonzeroFloat64)
+			cells = []string{name, fmt.Sprintf("%+.3g", n.Value),
+				fmt.Sprintf("%+.3g to %+.3g", n.Low, n.High),
+				fmt.Sprintf("%.0f %%", 100*noise*noise), ""}
+			if factorOf != "" {
+				cells[4] = factor(n)
+			}
 		}
-		noise := n.NoiseSD / math.Max(n.SD, math.SmallestNonzeroFloat64)
-		out.Rows = append(out.Rows, []string{name, fmt.Sprintf("%+.3g", n.Value),
-			fmt.Sprintf("%+.3g to %+.3g", n.Low, n.High),
-			fmt.Sprintf("%.0f %%", 100*noise*noise)})
+		out.Rows = append(out.Rows, cells[:len(out.Head)])
 	}
 	for _, c := range t.Coefficients {
-		row(c.Name(), c.Change)
+		row(c.Name(), c.Change, t.FactorOf)
 	}
-	row("all columns 0", t.Intercept)
+	row("intercept", t.Intercept, "")
 	return out
 }

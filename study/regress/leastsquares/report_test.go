@@ -1,6 +1,7 @@
 package leastsquares
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestReportWords(t *testing.T) {
 			t.Errorf("%q does not begin with %q", of, want)
 		}
 	}
-	if want := "; these leave out 0, as 1 in 20 does by chance: age +2 (+1.02 to +2.98)"; !strings.
+	if want := "; these leave out 0, as 1 in 20 does where a column says nothing: age +2 (+1.02 to +2.98)"; !strings.
 		Contains(got.Answer, want) {
 		t.Errorf("%q has no %q", got.Answer, want)
 	}
@@ -47,5 +48,36 @@ func TestReportWords(t *testing.T) {
 	if got, want := report().Answer, "stay, an unknown number of records at 5"; !strings.HasPrefix(
 		got, want) {
 		t.Errorf("%q does not begin with %q", got, want)
+	}
+}
+
+// TestLogarithms: changes of a logarithm are told as factors, in the answer, the table and the
+// chart; a step of a logarithm as a factor too; the intercept is no factor.
+func TestLogarithms(t *testing.T) {
+	b := validation.Number{Value: math.Log(1.05), SD: .02, NoiseSD: .01, Low: math.Log(1.01),
+		High: math.Log(1.1)}
+	table := Table{Counted: 900, NoiseSD: 10, Outcome: "log(1 + days)", FactorOf: "1 + days",
+		Intercept: b, Coefficients: []Coefficient{
+			{Column: "age", Spread: 2, Change: b},
+			{Column: "crp", Log: true, Spread: math.Ln2, Change: validation.Number{Unknown: tooFew}},
+		}}
+	if want := "as factors of 1 + days these leave out 1, as 1 in 20 does where a column says nothing: age × 1.050 (1.010 to 1.100) (95"; !strings.
+		Contains(table.answer(5), want) {
+		t.Errorf("%q has no %q", table.answer(5), want)
+	}
+	got := table.table()
+	for i, want := range []string{"1.050 (1.010 to 1.100)", "", ""} {
+		if last := got.Rows[i][len(got.Head)-1]; last != want {
+			t.Errorf("row %d says %q, want %q", i, last, want)
+		}
+	}
+	chart := table.chart()
+	if bar := chart.Bars[0]; !chart.Ratio || chart.Zero || len(chart.Bars) != 1 ||
+		bar.Name != "age, 2 more" || math.Abs(bar.Value-1.05*1.05) > 1e-12 ||
+		math.Abs(bar.Low-1.01*1.01) > 1e-12 {
+		t.Errorf("the chart is %+v", chart)
+	}
+	if got := table.Coefficients[1].Step(); got != "1 + crp, times 2" {
+		t.Errorf("a step of a logarithm is %q", got)
 	}
 }

@@ -23,8 +23,11 @@ type Table struct {
 	NoiseSD float64 `json:"noise_sd"` // of Counted, in records
 	// Outcome is the outcome in words. With Share it is a level, and coefficients are differences
 	// of its share.
-	Outcome      string            `json:"outcome"`
-	Share        bool              `json:"share,omitempty"`
+	Outcome string `json:"outcome"`
+	Share   bool   `json:"share,omitempty"`
+	// FactorOf is what exp(change) multiplies where the outcome is a logarithm, such as 1 + days;
+	// else "".
+	FactorOf     string            `json:"factor_of,omitempty"`
 	Where        string            `json:"where,omitempty"`
 	Radius       float64           `json:"radius"` // longest row, in standard deviations
 	Coefficients []Coefficient     `json:"coefficients"`
@@ -92,12 +95,24 @@ func Of(p study.Plan, d *regress.Design, pool *auxdata.Pool, sums []float64, rec
 		records = 0
 	}
 	e := Estimate(d, pool, sums, sd*sd)
-	out := Table{Records: records, Counted: e.Counted, Intercept: e.Intercept, R2: e.R2,
-		NoiseSD: sd / float64(regress.OfSquare*d.One*d.One), Residual: e.Residual, Where: p.Where,
-		Outcome: d.Outcome.Name(), Share: d.Outcome.Level != "", Radius: d.Radius}
-	for j, c := range d.Columns {
-		of := Coefficient{Column: c.Column, Level: c.Level, Log: c.Log, Spread: 1,
-			Change: e.Coefficients[j]}
+	out := tableOf(d)
+	out.Records, out.Counted, out.Where = records, e.Counted, p.Where
+	out.NoiseSD = sd / float64(regress.OfSquare*d.One*d.One)
+	out.Intercept, out.R2, out.Residual = e.Intercept, e.R2, e.Residual
+	for j, n := range e.Coefficients {
+		out.Coefficients[j].Change = n
+	}
+	return out
+}
+
+// tableOf makes the table of a design, without numbers.
+func tableOf(d *regress.Design) Table {
+	out := Table{Outcome: d.Outcome.Name(), Share: d.Outcome.Level != "", Radius: d.Radius}
+	if d.Outcome.Log {
+		out.FactorOf = "1 + " + d.Outcome.Column
+	}
+	for _, c := range d.Columns {
+		of := Coefficient{Column: c.Column, Level: c.Level, Log: c.Log, Spread: 1}
 		if c.Level == "" {
 			of.Spread = c.Scale * (c.High - c.Low)
 		} else {
