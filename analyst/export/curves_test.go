@@ -72,7 +72,7 @@ features:
 // has no interval, and a number that is not known has a reason in its place.
 func TestCurves(t *testing.T) {
 	r, table := curvesOf(t)
-	c, err := export.NewCurves(r)
+	c, err := export.NewFrame(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestMedianNotReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Result.Body = body
-	c, err := export.NewCurves(r)
+	c, err := export.NewFrame(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestMedianNotReached(t *testing.T) {
 func drawsCurves(t *testing.T, rscript string) {
 	t.Helper()
 	r, _ := curvesOf(t)
-	c, err := export.NewCurves(r)
+	c, err := export.NewFrame(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,19 +190,7 @@ func drawsCurves(t *testing.T, rscript string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "curves.R"), program, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := func(arguments ...string) string {
-		t.Helper()
-		command := exec.Command(rscript, append([]string{"--vanilla"}, arguments...)...)
-		command.Dir = dir
-		out, err := command.CombinedOutput()
-		if err != nil {
-			t.Fatalf("R: %v: %s", err, out)
-		}
-		return string(out)
-	}
+	run := inR(t, rscript, dir, "curves.R", program)
 	run("curves.R", "curves.pdf")
 	if b, err := os.ReadFile(filepath.Join(dir, "curves.pdf")); err != nil || len(b) < 1000 {
 		t.Errorf("the picture has %d bytes (%v)", len(b), err)
@@ -215,10 +203,10 @@ func drawsCurves(t *testing.T, rscript string) {
 		`sum(x$value, na.rm = TRUE)), sum(is.infinite(x$high)), nrow(caucus_compared), unique(x$group)[1])`)
 	sum, open := 0., 0
 	for _, row := range c.Rows {
-		if row.Number.Known() {
-			sum += row.Number.Value
+		if value := row.Numbers[1]; value == value {
+			sum += value
 		}
-		if row.Number.NoHigh && !row.Number.NoLow {
+		if math.IsInf(row.Numbers[3], 1) {
 			open++
 		}
 	}
@@ -232,14 +220,29 @@ func drawsCurves(t *testing.T, rscript string) {
 		got[4] != hostileArm {
 		t.Errorf("R says %q of %d rows, sum %v, %d open", got, len(c.Rows), sum, open)
 	}
-	c.Rows = slices.DeleteFunc(c.Rows, func(row export.CurveRow) bool {
-		return row.Group == "b" && (row.Time > 0 || row.Measure == "at_risk")
+	c.Rows = slices.DeleteFunc(c.Rows, func(row export.FrameRow) bool {
+		return row.Texts[2] == "b" && (row.Numbers[0] > 0 || row.Texts[0] == "at_risk")
 	})
 	if program, err = c.R(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "curves.R"), program, 0o600); err != nil {
+	inR(t, rscript, dir, "curves.R", program)("curves.R", "curves.pdf")
+}
+
+// inR writes a program, and returns what runs R in its folder.
+func inR(t *testing.T, rscript, dir, name string, program []byte) func(arguments ...string) string {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), program, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run("curves.R", "curves.pdf")
+	return func(arguments ...string) string {
+		t.Helper()
+		command := exec.Command(rscript, append([]string{"--vanilla"}, arguments...)...)
+		command.Dir = dir
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("R: %v: %s", err, out)
+		}
+		return string(out)
+	}
 }

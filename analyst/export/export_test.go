@@ -128,6 +128,7 @@ func TestR(t *testing.T) {
 		f.runs(t, export.Model.R, r, "--vanilla", "model.R")
 	}
 	drawsCurves(t, r)
+	drawsChanges(t, r)
 }
 
 // runs compares the output of a program on a file; the last word of the command is the program's

@@ -8,19 +8,20 @@ import (
 	"strings"
 )
 
-// Format is a language for a model, for curves, or for both; the other function is then nil.
+// Format is a language for a model, for a table of numbers, or for both; the other function is then
+// nil.
 type Format struct {
 	Ending string // the ending of a file's name
 	Binary bool   // a binary file is never printed on a screen
 	Write  func(Model, Table) ([]byte, error)
-	Curves func(Curves) ([]byte, error)
+	Frame  func(Frame) ([]byte, error)
 }
 
 var formats = map[string]Format{
-	"csv":  {Ending: ".csv", Curves: Curves.CSV},
+	"csv":  {Ending: ".csv", Frame: Frame.CSV},
 	"json": {Ending: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
 	"onnx": {Ending: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
-	"r":    {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }, Curves: Curves.R},
+	"r":    {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }, Frame: Frame.R},
 	"sql":  {Ending: ".sql", Write: Model.SQL},
 }
 

@@ -253,6 +253,7 @@ func pageFolder(t *testing.T) string {
 		"simulate --train records.csv --schema schema.yaml --pool pool.csv --parties 3 --epsilon 8 --set project=0 --out release.json",
 		"simulate evaluate --train records.csv --schema schema.yaml --pool pool.csv --parties 3 --epsilon 8 --set model=release.json --out judged.json",
 		"simulate survival --train records.csv --schema schema.yaml --pool pool.csv --parties 3 --epsilon 8 --set time=days --set by=sex --set until=30 --repeats 1 --out relapse.json",
+		"simulate regress --train records.csv --schema schema.yaml --pool pool.csv --parties 3 --epsilon 8 --set outcome=days --set columns=age --repeats 1 --out stay.json",
 		"simulate ratio --set generate=1200 --parties 4 --records 80 --epsilon 8 --set targets=2 --out by-clinic.json",
 		"simulate reweigh --train records.csv --schema schema.yaml --set split=sex=male --set 'query=readmitted == yes' --set hold_out_share=.25 --set folder=reweigh/w --repeats 1",
 	} {

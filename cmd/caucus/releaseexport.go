@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 	"caucus/study/reweigh/weighed"
 )
 
-// exportedModel is the JSON document of "caucus release export" for a classifier or for curves.
+// exportedModel is the JSON document of "caucus release export" for a classifier or for numbers.
 type exportedModel struct {
 	Release string            `json:"release"`
 	To      string            `json:"to"`
@@ -25,7 +26,7 @@ type exportedModel struct {
 	Output  classifier.Output `json:"output,omitempty"`
 	Classes []string          `json:"classes,omitempty"`
 	Columns []string          `json:"columns"`
-	Rows    int               `json:"rows,omitempty"` // of curves
+	Rows    int               `json:"rows,omitempty"` // of numbers
 	// Simulated reports that the release's noise protected nobody.
 	Simulated bool     `json:"simulated"`
 	Warnings  []string `json:"warnings,omitempty"`
@@ -45,15 +46,16 @@ func newReleaseExport(c *console.Console) *cobra.Command {
 	x := &exporting{Console: c}
 	cmd := &cobra.Command{
 		Use:   "export FILE",
-		Short: "Write a release's classifier, curves or weighted pool for use elsewhere",
+		Short: "Write a release's classifier, numbers or weighted pool for use elsewhere",
 		Long: `For a classifier: write schema, encoding, feature map, weights, calibration and
 warnings as one file that needs nothing else: an R program without packages, an
 SQL query for PostgreSQL or SQLite, ONNX, or JSON. The file gives the same numbers as
 caucus release predict. --calibration takes the release of an evaluate study of the
 classifier, and uses its calibration line to turn the numbers into probabilities.
 
-For a survival release: write curves, numbers at risk, medians and comparisons as CSV, a
-row for each number, or as an R program that has the same rows and draws them.
+For a survival release (curves, numbers at risk, medians and comparisons) or a regress
+release (coefficients): write a CSV file with a row for each number, or an R program
+that has the same rows and draws them.
 
 For a reweigh release, with --to pool: write its pool with all its columns and one more,
 ` + auxdata.WeightColumn + `, which holds the weights. Such a file is a pool of its own, with a
@@ -63,6 +65,7 @@ they come from (printed here), so that its release states what both cost togethe
   caucus release export release.json --calibration evaluation.json --to r --out readmission.R
   caucus release export release.json --to sql --table patients --id patient_id --out readmission.sql
   caucus release export relapse.json --out relapse.csv
+  caucus release export stay.json --out stay.R
   caucus release export weights.json --to pool --pool pool.csv --out weighted.csv`,
 		Args: console.OneArgument("release export", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -125,8 +128,8 @@ func (e *exporting) model(release string, sql bool) error {
 	doc := exportedModel{Release: release, To: name, File: e.out, Simulated: r.Simulated,
 		Warnings: r.Result.Warnings}
 	var b []byte
-	if r.Kind == survivalKind {
-		b, err = e.curves(r, format, &doc)
+	if slices.Contains(export.FramedKinds(), r.Kind) {
+		b, err = e.numbers(r, format, &doc)
 	} else {
 		b, err = e.classifier(r, format, &doc)
 	}
@@ -151,25 +154,24 @@ func (e *exporting) model(release string, sql bool) error {
 			return
 		}
 		if doc.Rows > 0 {
-			fmt.Fprintf(w, "%s: %d numbers: survival, at risk, groups and comparisons\n", e.out, doc.Rows)
+			fmt.Fprintf(w, "%s: %d numbers, a row each\n", e.out, doc.Rows)
 			return
 		}
 		fmt.Fprintf(w, "%s: %d columns in, a class and %d numbers out: %s\n", e.out, len(doc.Columns), len(doc.Classes), doc.Output.Words())
 	})
 }
 
-const survivalKind = "survival"
-
-func (e *exporting) curves(r study.Release, f export.Format, doc *exportedModel) ([]byte, error) {
-	if f.Curves == nil {
-		return nil, console.Usagef("%s is a survival release: give --to csv or --to r", doc.Release)
+func (e *exporting) numbers(r study.Release, f export.Format, doc *exportedModel) ([]byte, error) {
+	if f.Frame == nil {
+		return nil, console.Usagef("%s is a %s release: give --to csv or --to r", doc.Release,
+			r.Kind)
 	}
-	c, err := export.NewCurves(r)
+	t, err := export.NewFrame(r)
 	if err != nil {
 		return nil, err
 	}
-	doc.Columns, doc.Rows = export.CurveColumns, len(c.Rows)
-	return f.Curves(c)
+	doc.Columns, doc.Rows = t.Columns(), len(t.Rows)
+	return f.Frame(t)
 }
 
 func (e *exporting) classifier(r study.Release, f export.Format,
@@ -179,8 +181,8 @@ func (e *exporting) classifier(r study.Release, f export.Format,
 		return nil, err
 	}
 	if f.Write == nil {
-		return nil, console.Usagef("--to %s is for survival releases, and %s is of kind %s", doc.To,
-			doc.Release, r.Kind)
+		return nil, console.Usagef("--to %s is for releases of kind %s, and %s is of kind %s", doc.To,
+			strings.Join(export.FramedKinds(), " or "), doc.Release, r.Kind)
 	}
 	doc.Output, doc.Classes = m.Output, m.Classes
 	for _, column := range m.Columns {

@@ -80,7 +80,7 @@ var rooms = map[string][]string{
 	"study/kinds/results":       {"auxdata", "study", "study/regress/leastsquares", "study/survival/lifetable", "study/kinds", "study/describe/described", "study/ratio/estimated", "study/labels/learned", "study/classify/trained", "study/reweigh/weighed", "study/evaluate/judged"},
 	"study/kinds/planning":      {"auxdata", "dataset", "study", "study/kinds", "study/kinds/results"},
 	"study/kinds":               {"study", "study/regress", "study/survival", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
-	"analyst/export":            {"study", "study/classifier", "study/survival/lifetable", "aggregation/validation", "internal/csvfile", "dataset", "study/kinds/results"},
+	"analyst/export":            {"study", "study/classifier", "study/regress/leastsquares", "study/survival/lifetable", "aggregation/validation", "internal/csvfile", "dataset", "study/kinds/results"},
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "analyst/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy", "study/kinds/results", "study/kinds/planning", "study/evaluate/judged"},
 	"analyst/terms":             {"internal/yamlfile", "study", "study/kinds", "analyst/simulate", "dataset"},
 	"study/verify/evidence":     {"protocol", "study", "study/kinds", "auxdata", "privacy", "internal/textpage"},

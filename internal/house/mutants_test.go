@@ -1603,6 +1603,18 @@ var mutants = []mutant{
 		found: "TestIncompleteRowsOfPool",
 	},
 	{
+		name: "a factor is drawn as a change of the logarithm", room: "study/regress/leastsquares", file: "report.go",
+		old:   `c.Title, scale = "factor of "+t.FactorOf, math.Exp`,
+		new:   `c.Title = "factor of " + t.FactorOf`,
+		found: "TestLogarithms",
+	},
+	{
+		name: "a file's factor is of another end of the interval", room: "analyst/export", file: "changes.go",
+		old:   "math.Exp(row.Numbers[k])",
+		new:   "math.Exp(row.Numbers[2-k])",
+		found: "TestChanges",
+	},
+	{
 		name: "squares have no more noise than products", room: "study/regress/leastsquares", file: "noise.go",
 		old:   "(n.square-n.product)*b*b",
 		new:   "0*b*b",

@@ -243,11 +243,17 @@ def _subgroups(body: Document) -> Iterable[Tuple[Document, str, str, Document]]:
 
 
 def changes(body: Document) -> pd.DataFrame:
-    rows = [
-        [c["column"], c.get("level", ""), c.get("to", ""), c["change"].get("unknown", ""), c["spread"], *_number(c["change"])]
-        for c in body["coefficients"]
-    ]
-    return _frame(rows, ["column", "level", "to", "unknown"], ["spread", *NUMBER], order=["column", "level", "to", *NUMBER, "spread", "unknown"])
+    rows = []
+    for c in body["coefficients"]:
+        number = _number(c["change"])
+        factor = [math.exp(number[k]) for k in (0, 3, 4)] if body.get("factor_of") and number[0] is not None else [None] * 3
+        texts = [c["column"], c.get("level", ""), c.get("to", ""), c["change"].get("unknown", "")]
+        rows.append([*texts, c["spread"], *number, *factor])
+    factors = ["factor", "factor_low", "factor_high"]
+    order = ["column", "level", "to", *NUMBER, *factors, "spread", "unknown"]
+    out = _frame(rows, ["column", "level", "to", "unknown"], ["spread", *NUMBER, *factors], order=order)
+    out.attrs.update({"outcome": body["outcome"], "factor_of": body.get("factor_of", "")})
+    return out
 
 
 def _number(n: Document) -> List[Any]:

@@ -80,22 +80,44 @@ def release(of: Release, data: Any, ax: Any) -> Any:
 
 
 def _changes(of: Release, _: Any, ax: Any) -> Any:
-    return _change_dots(of._of("changes"), _title(of, "Change of %s" % of.document["result"]["outcome"]), ax)
+    return _change_dots(of._of("changes"), _title(of, "Changes, 95 % intervals"), ax)
 
 
 def _change_dots(body: Dict[str, Any], title: str, ax: Any) -> Any:
-    """Changes for a standard deviation of numbers and for levels, beside 0."""
+    """Changes for a standard deviation of numbers and for levels, beside 0; of a logarithm, factors
+    beside 1."""
     told = _frames.changes(body).dropna(subset=["value"])
     if told.empty:
         raise NotHeld("changes: no coefficient is known: changes() says why of each")
-    names = ["%s: %s, not %s" % (c.column, c.level, c.to) if c.level else "%s (+%.3g)" % (c.column, c.spread) for c in told.itertuples()]
+    logs = {c["column"] for c in body["coefficients"] if c.get("log")}
     value, low, high = (told[n] * told["spread"] for n in ("value", "low", "high"))
+    factor_of, none, label = body.get("factor_of"), 0, "change of %s" % body["outcome"]
+    if body.get("share"):
+        label = "change of the share with %s" % body["outcome"]
     ax = _axes(ax, 7, 1.4 + 0.3 * len(told))
-    _dots(ax, names, value, low, high, [COLOURS[0] if a > 0 or b < 0 else GREY for a, b in zip(low, high)])
-    ax.axvline(0, color="black", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-    ax.set_xlabel("change of %s, 95 %% interval" % body["outcome"])
+    if factor_of:
+        value, low, high, none, label = value.map(math.exp), low.map(math.exp), high.map(math.exp), 1, "factor of %s" % factor_of
+        ax.set_xscale("log")
+    _dots(ax, [_step(c, logs) for c in told.itertuples()], value, low, high, [COLOURS[0] if a > none or b < none else GREY for a, b in zip(low, high)])
+    if factor_of:
+        from matplotlib import ticker
+
+        ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda v, _: "%.3g" % v))
+        if max(high) < 5 * min(low):  # else the marks at 1, 10, … have room alone
+            ax.xaxis.set_minor_formatter(ax.xaxis.get_major_formatter())
+    ax.axvline(none, color="black", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+    ax.set_xlabel(label)
     ax.set_title(title, loc="left")
     return ax
+
+
+def _step(c: Any, logs: Any) -> str:
+    """The difference that a dot shows, in the words of the release's page."""
+    if c.level:
+        return "%s: %s, not %s" % (c.column, c.level, c.to)
+    if c.column in logs:
+        return "1 + %s, times %.3g" % (c.column, math.exp(c.spread))
+    return "%s, %.3g more" % (c.column, c.spread)
 
 
 def _curves(of: Release, _: Any, ax: Any) -> Any:

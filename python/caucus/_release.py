@@ -169,8 +169,9 @@ class Release:
     def changes(self) -> pd.DataFrame:
         """Of a regress release: the change of the outcome where a column is higher by 1, or a text has
         the level and not that of to, the others being equal, with a 95 % interval of noise and
-        sampling. unknown says why a number is NaN. spread is the column's standard deviation in the
-        pool."""
+        sampling. Of a column that the schema calls log, it is log(1 + column) that is higher by 1.
+        Where the outcome is a logarithm, factor is what 1 + outcome is multiplied by, else NaN.
+        unknown says why a number is NaN. spread is the column's standard deviation in the pool."""
         return _frames.changes(self._of("changes"))
 
     def groups(self) -> pd.DataFrame:

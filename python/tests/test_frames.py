@@ -260,6 +260,11 @@ class TableOne(Exact):
         for name in ("value", "sd", "noise_sd", "low", "high"):
             self.same(frame[name], [c["change"][name] for c in body["coefficients"]], name)
         self.same(frame["spread"], [c["spread"] for c in body["coefficients"]])
+        self.assertEqual(frame.attrs["factor_of"], "1 + days")
+        for name in ("", "_low", "_high"):
+            self.same(frame["factor" + name], [math.exp(c["change"][name[1:] or "value"]) for c in body["coefficients"]], name)
+        body.pop("factor_of")
+        self.assertTrue(_frames.changes(body)["factor"].isna().all())
 
     def test_curves(self):
         r, body = loaded("survival"), said("release", "show", "survival.json")["result"]

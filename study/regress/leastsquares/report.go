@@ -18,7 +18,7 @@ func (Results) Report(r study.Release) (study.Report, error) {
 	}
 	lines := []study.ReportLine{{Name: "records", Text: t.records()},
 		{Name: "fit", Text: t.fit()},
-		{Name: "read as", Text: t.meaning()}}
+		{Name: "read as", Text: t.Meaning()}}
 	return study.Report{Answer: t.answer(r.Parties), Lines: lines,
 		Charts: []*study.ReportChart{t.chart()}, Tables: []study.ReportTable{t.table()}}, nil
 }
@@ -99,12 +99,21 @@ func words(n validation.Number, format string) string {
 	return fmt.Sprintf(format+" ("+format+" to "+format+")", n.Value, n.Low, n.High)
 }
 
+// CountedNumber is the number of records that count, with an interval for noise.
+func (t Table) CountedNumber() validation.Number {
+	if !(t.Counted > leastSignal*t.NoiseSD) {
+		return validation.Number{Unknown: "noise hides how many records count"}
+	}
+	return around(t.Counted, t.NoiseSD*t.NoiseSD, 0)
+}
+
 // CountedWords says how many records count, ± what a 95 % interval has for noise.
 func (t Table) CountedWords() string {
-	if !(t.Counted > leastSignal*t.NoiseSD) {
+	n := t.CountedNumber()
+	if !n.Known() {
 		return "an unknown number of records"
 	}
-	return fmt.Sprintf("about %.0f ± %.0f records", t.Counted, z95*t.NoiseSD)
+	return fmt.Sprintf("about %.0f ± %.0f records", n.Value, n.High-n.Value)
 }
 
 func (t Table) records() string {
@@ -126,7 +135,8 @@ func (t Table) fit() string {
 	return s + fmt.Sprintf("; rows longer than %g standard deviations were shortened", t.Radius)
 }
 
-func (t Table) meaning() string {
+// Meaning says how to read a coefficient, and what it is not.
+func (t Table) Meaning() string {
 	s := "the change of " + t.Outcome
 	if t.Share {
 		s = "the difference of the share with " + t.Outcome + " (a risk difference, no odds ratio)"
