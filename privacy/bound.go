@@ -34,7 +34,7 @@ type Bound struct {
 func (b Bound) Validate(n int) error {
 	switch {
 	case !b.Unit.Valid():
-		return fmt.Errorf("check bound: unit is %v, use label, record or party", b.Unit)
+		return fmt.Errorf("check bound: unit is %v, use label, record, patient or party", b.Unit)
 	case b.L1 < 0 || b.L2sq < 0:
 		return fmt.Errorf("check bound: L1 is %d and L2sq is %d, neither may be negative", b.L1, b.L2sq)
 	case b.L1 == 0 && b.L2sq == 0:

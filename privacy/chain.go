@@ -67,7 +67,10 @@ func (c *Chain) Follow(l Line) error {
 	for _, cost := range l.Costs {
 		totals = totals.Plus(cost)
 	}
-	want, err := encodeTotals(totals)
+	if _, had := c.last.Totals[Patient]; had && l.Totals[Patient].Pure == nil {
+		return errors.New("it has no totals at unit patient, and the entry before it has: it was changed")
+	}
+	want, err := encodeTotals(totals.written(l.Totals))
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func ConcentratedCost(u Unit, perParty int64, rho *big.Rat) Cost {
 func (c Cost) Validate() error {
 	switch {
 	case !c.Unit.Valid():
-		return fmt.Errorf("check cost: unit is %v, use label, record or party", c.Unit)
+		return fmt.Errorf("check cost: unit is %v, use label, record, patient or party", c.Unit)
 	case c.PerParty < 0:
 		return fmt.Errorf("check cost: per-party is %d, give 0 (unknown) or the most units a party holds", c.PerParty)
 	case c.Rho == nil || c.Rho.Sign() < 0:
@@ -71,17 +71,21 @@ const maxCostBits = 512
 // At returns the cost at another unit; false if nothing is proved there.
 //
 //   - At its own unit and finer ones a cost counts in full: replacing a finer unit is one way to
-//     replace the coarser unit that holds it.
-//   - Record to party: a party of at most k records is replaced in k steps, so it costs k·ε and
-//     k²·ρ (Bun & Steinke 2016, Proposition 1.9). With δ > 0 and k > 1 nothing is claimed.
-//   - Label to record or party: nothing, because hiding a label says nothing about the features
+//     replace the coarser unit that holds it. For a charge at patient, this means a record that is
+//     replaced by another one of the same patient. A record replaced by one of another patient
+//     changes two patients: 2ε, 4ρ.
+//   - Record or patient to party: a party of at most k units is replaced in k steps, so it costs
+//     k·ε and k²·ρ (Bun & Steinke 2016, Proposition 1.9). With δ > 0 and k > 1 nothing is claimed.
+//   - Record to patient: as to party, because a party holds all records of its patients. Without a
+//     public k, nothing: a patient may have any number of records.
+//   - Label to a coarser unit: nothing, because hiding a label says nothing about the features
 //     beside it. A release whose proof covers the whole record should declare unit record.
 func (c Cost) At(u Unit) (Cost, bool) {
 	if u <= c.Unit {
 		c.Unit = u
 		return c, true
 	}
-	if c.Unit != Record || u != Party || c.PerParty < 1 ||
+	if c.Unit == Label || !u.Valid() || c.PerParty < 1 ||
 		(c.PerParty > 1 && c.delta().Sign() > 0) {
 		return Cost{}, false
 	}
@@ -90,7 +94,7 @@ func (c Cost) At(u Unit) (Cost, bool) {
 		c.Pure = new(big.Rat).Mul(k, c.Pure)
 	}
 	c.Rho = new(big.Rat).Mul(new(big.Rat).Mul(k, k), c.Rho)
-	c.Unit, c.PerParty = Party, 0
+	c.Unit, c.PerParty = u, 0
 	return c, true
 }
 

@@ -31,6 +31,13 @@ func TestCostAtUnits(t *testing.T) {
 		{"record to party, k unknown", pure(Record, 0), Party, nil, nil},
 		{"label to record", pure(Label, 1), Record, nil, nil},
 		{"label to party", pure(Label, 1), Party, nil, nil},
+		{"patient to record", rho(Patient, 0), Record, nil, big.NewRat(1, 10)},
+		{"party to patient", pure(Party, 0), Patient, big.NewRat(1, 2), big.NewRat(1, 8)},
+		{"record to patient, k = 3", pure(Record, 3), Patient, big.NewRat(3, 2), big.NewRat(9, 8)},
+		{"record to patient, k unknown", rho(Record, 0), Patient, nil, nil},
+		{"patient to party, k = 3", rho(Patient, 3), Party, nil, big.NewRat(9, 10)},
+		{"patient to party, k unknown", pure(Patient, 0), Party, nil, nil},
+		{"label to patient", pure(Label, 1), Patient, nil, nil},
 		{"approximate, k = 1", approximate(1), Party, nil, big.NewRat(1, 10)},
 		{"approximate, k = 2", approximate(2), Party, nil, nil},
 	} {

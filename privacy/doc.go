@@ -24,10 +24,11 @@
 // # Neighbours and units
 //
 // Neighbouring data differ by replacing one unit. Sizes (parties, records, pool rows) are public.
-// Units are party ⊃ record ⊃ label. A bound proved at a unit holds in full at every finer one. At
-// party, a bound proved at record counts k·ε and k²·ρ, if a party holds at most a public number k
-// of records (Bound.PerParty). Otherwise, and from label to a coarser unit, it guarantees nothing,
-// and a ledger with a limit there refuses it.
+// Units are party ⊃ patient ⊃ record ⊃ label. A bound proved at a unit holds in full at every finer
+// one; beside unit patient, a record is replaced by another one of the same patient (Cost.At). At a
+// coarser unit, a bound proved at record or patient counts k·ε and k²·ρ, if a party holds at most a
+// public number k of them (Bound.PerParty). Otherwise, and from label to a coarser unit, it
+// guarantees nothing, and a ledger with a limit there refuses it.
 //
 // # Who is trusted with what
 //

@@ -39,11 +39,11 @@ func Together(u Unit, all ...Guarantee) (Budget, bool) {
 }
 
 // At returns the guarantee at another unit; false if there is none. It holds in full at its own and
-// finer units, k = PerParty times from record to party, never from label to a coarser unit (see
-// Cost.At).
+// finer units, k = PerParty times from record or patient to a coarser unit, never from label to one
+// (see Cost.At, also for what unit record means beside unit patient).
 //
 // Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets, each differing from the
-// next in one record. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] +
+// next in one unit. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] +
 // δ·Σ_{i<k} e^{iε}. The sum is (e^{kε}−1)/(e^ε−1) (Vadhan, "The complexity of differential
 // privacy", 2017, Lemma 2.2).
 func (g Guarantee) At(u Unit) (Budget, bool) { return Together(u, g) }
@@ -58,9 +58,9 @@ func (g Guarantee) at(u Unit) (epsilon, delta *big.Rat, ok bool) {
 	switch {
 	case !g.Unit.Valid() || !u.Valid() || !(e >= 0) || math.IsInf(e, 1) || !(d >= 0 && d < 1):
 		return nil, nil, false
-	case u <= g.Unit, g.Unit == Record && k == 1:
+	case u <= g.Unit, g.Unit != Label && k == 1:
 		return rational(e), rational(d), true
-	case g.Unit != Record || k < 1:
+	case g.Unit == Label || k < 1:
 		return nil, nil, false
 	}
 	count := new(big.Rat).SetInt64(k)

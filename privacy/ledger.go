@@ -32,7 +32,7 @@ func (c Config) Validate() error {
 	for _, limits := range []map[Unit]Budget{c.Limits, c.PeriodLimits} {
 		for u, g := range limits {
 			if !u.Valid() {
-				return fmt.Errorf("check ledger: limit for %v, use label, record or party", u)
+				return fmt.Errorf("check ledger: limit for %v, use label, record, patient or party", u)
 			}
 			if err := g.Validate(); err != nil {
 				return fmt.Errorf("check ledger: limit for %v: %w", u, err)

@@ -48,10 +48,11 @@ type Line struct {
 	Body    Digest `json:"body"` // of the answer's canonical bytes
 	Costs   []Cost `json:"costs"`
 	// the last of Costs, charged by a reconciliation for named lost entries
-	Paid   []ChargedAgain `json:"paid,omitempty"`
-	Totals Totals         `json:"totals"` // after this entry
-	Prev   Digest         `json:"previous"`
-	Hash   Digest         `json:"hash"`
+	Paid []ChargedAgain `json:"paid,omitempty"`
+	// after this entry; none at patient in an entry made before there was that unit
+	Totals Totals `json:"totals"`
+	Prev   Digest `json:"previous"`
+	Hash   Digest `json:"hash"`
 }
 
 // Line returns the entry without its answer. It fails if the entry is damaged.
@@ -60,7 +61,7 @@ func (e Entry) Line() (Line, error) {
 	if err != nil {
 		return Line{}, err
 	}
-	totals, err := decodeTotals(e.Totals)
+	totals, err := sealedTotals(e.Totals)
 	if err != nil {
 		return Line{}, err
 	}
@@ -87,11 +88,11 @@ func (l Line) Check() error {
 	if err := l.Totals.check(); err != nil {
 		return err
 	}
-	totals, err := encodeTotals(l.Totals)
+	text, err := encodeTotals(l.Totals)
 	if err != nil {
 		return err
 	}
-	if sealOf(l.Sequence, l.ID, l.Kind, l.Request, l.Body, totals, l.Prev) != l.Hash {
+	if sealOf(l.Sequence, l.ID, l.Kind, l.Request, l.Body, text, l.Prev) != l.Hash {
 		return errors.New("its hash does not match its content: it was changed")
 	}
 	if l.Kind == KindReconcile {
@@ -105,12 +106,12 @@ func (l Line) Check() error {
 	} else if l.Paid != nil {
 		return errors.New("only a reconciliation pays for lost entries: it was changed")
 	}
-	least := NewTotals()
+	least, totals := NewTotals(), l.Totals.Filled()
 	for _, c := range l.Costs {
 		least = least.Plus(c)
 	}
 	for u, want := range least {
-		have := l.Totals[u]
+		have := totals[u]
 		if have.Charges < want.Charges || have.Unproven < want.Unproven ||
 			have.Pure.Cmp(want.Pure) < 0 ||
 			have.Rho.Cmp(want.Rho) < 0 || have.RestRho.Cmp(want.RestRho) < 0 ||

@@ -79,7 +79,7 @@ func (Unperturbed) variance(Bound, int, int) float64 { return 0 }
 
 func unproven(u Unit) (Cost, error) {
 	if !u.Valid() {
-		return Cost{}, fmt.Errorf("check simulated release: unit is %v, use label, record or party", u)
+		return Cost{}, fmt.Errorf("check simulated release: unit is %v, use label, record, patient or party", u)
 	}
 	return Cost{Unit: u}, nil
 }

@@ -111,10 +111,10 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%v becomes %s, %v", u, text, back)
 		}
 	}
-	if !(Label < Record && Record < Party) {
+	if !(Label < Record && Record < Patient && Patient < Party) {
 		t.Error("units are out of order")
 	}
-	if _, err := ParseUnit("patient"); err == nil {
+	if _, err := ParseUnit("person"); err == nil {
 		t.Error("an unknown unit was parsed")
 	}
 	if _, err := Unit(0).MarshalText(); err == nil {

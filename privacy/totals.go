@@ -3,6 +3,7 @@ package privacy
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 )
@@ -190,7 +191,15 @@ func (t Total) String() string {
 // encodeTotals writes canonical JSON: sorted keys, rationals as strings.
 func encodeTotals(t Totals) ([]byte, error) { return json.Marshal(t) }
 
+// decodeTotals reads an entry's totals with those at patient.
 func decodeTotals(b []byte) (Totals, error) {
+	t, err := sealedTotals(b)
+	return t.Filled(), err
+}
+
+// sealedTotals reads an entry's totals as they are written: an entry made before there was unit
+// patient has none at patient.
+func sealedTotals(b []byte) (Totals, error) {
 	var t Totals
 	if err := json.Unmarshal(b, &t); err != nil {
 		return nil, fmt.Errorf("read ledger totals: the entry is damaged: %w", err)
@@ -198,7 +207,32 @@ func decodeTotals(b []byte) (Totals, error) {
 	return t, t.check()
 }
 
+// Filled returns t with totals at patient, also where an entry has none because it was made before
+// there was that unit.
+//
+// Proof note: all charges so far are at label, record or party. Each counts at patient exactly as
+// at party (Cost.At): a charge at party in full, a charge at record k times or not at all, a charge
+// at label not at all. So the sums at party, rounded as they are, are the sums of a replay.
+func (t Totals) Filled() Totals {
+	if _, there := t[Patient]; there || t == nil {
+		return t
+	}
+	t = maps.Clone(t)
+	t[Patient] = t[Party]
+	return t
+}
+
+// written removes the totals at patient if sealed, the totals of an entry, has none.
+func (t Totals) written(sealed Totals) Totals {
+	if _, there := sealed[Patient]; !there {
+		t = maps.Clone(t)
+		delete(t, Patient)
+	}
+	return t
+}
+
 func (t Totals) check() error {
+	t = t.Filled()
 	for _, u := range Units() {
 		if s := t[u]; s.Pure == nil || s.Rho == nil || s.RestRho == nil || s.Delta == nil {
 			return fmt.Errorf("read ledger totals: unit %v is incomplete, the entry is damaged", u)

@@ -128,7 +128,7 @@ func TestConfigErrors(t *testing.T) {
 		{"mechanisms: [cross]", "mechanisms: [crass]", "crass"},
 		{"noise: [site]", "noise: [everywhere]", "everywhere"},
 		{"epsilon: 1,", "epsilon: -1,", "epsilon"},
-		{"  study:\n    record:", "  study:\n    patient:", "patient"},
+		{"  study:\n    record:", "  study:\n    person:", "person"},
 		{"  study:\n    record:", "  study:\n    label:", "no limit at that unit"},
 		{"  total:\n    record:", "  total:\n    party: {epsilon: 1, delta: 1e-6}\n    record:", "guarantee nothing"},
 		{"minimum_parties: 3", "minimum_parties: 1", "line 14: policy: minimum_parties: 1: give at least 2"},

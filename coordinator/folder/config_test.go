@@ -35,7 +35,7 @@ func TestConfigRefuses(t *testing.T) {
 		"gossip: {listen: \":7946\"}":                 "line 1: gossip: it was removed, and nothing takes its place: delete the line",
 		"listen: a:1\nlisten: b:1":                    "line 2: key \"listen\" is there twice",
 		"budget: {party: {epsilon: 0}}":               "line 1: budget: party",
-		"budget: {patient: {epsilon: 1}}":             "use label, record or party",
+		"budget: {person: {epsilon: 1}}":              "use label, record, patient or party",
 		"budget: {party: {epsilom: 1}}":               `budget: party: unknown key "epsilom": do you mean "epsilon"?`,
 		"invitation_valid: 9999h":                     "invitation_valid",
 		"invitation_valid: 91d":                       "invitation_valid: 2184h0m0s",

@@ -136,7 +136,7 @@ func (l *ledgerLook) walk() error {
 				return err
 			}
 			l.mu.Lock()
-			l.last, l.totals = line.Sequence, line.Totals
+			l.last, l.totals = line.Sequence, line.Totals.Filled()
 			l.add(line)
 			l.mu.Unlock()
 		}
@@ -153,7 +153,7 @@ func (l *ledgerLook) add(line privacy.Line) {
 	}
 	p := privacyPoint{entry: line.Sequence}
 	for _, u := range l.units {
-		p.epsilon = append(p.epsilon, line.Totals[u.unit].Epsilon(u.delta))
+		p.epsilon = append(p.epsilon, l.totals[u.unit].Epsilon(u.delta))
 	}
 	if l.points = append(l.points, p); len(l.points) < 2*mostPoints {
 		return

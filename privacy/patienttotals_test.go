@@ -1,0 +1,101 @@
+package privacy
+
+import (
+	"bytes"
+	"context"
+	"math/big"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestOlderTotals: totals written before there was unit patient read as a replay of all charges
+// makes them, whatever the charges are.
+func TestOlderTotals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		totals := NewTotals()
+		for range rapid.IntRange(0, 6).Draw(t, "charges") {
+			u := rapid.SampledFrom([]Unit{Label, Record, Party}).Draw(t, "unit")
+			k := rapid.Int64Range(0, 3).Draw(t, "k")
+			x := big.NewRat(rapid.Int64Range(1, 9).Draw(t, "n"), rapid.Int64Range(1, 9).Draw(t, "d"))
+			c := ConcentratedCost(u, k, x)
+			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			case 0:
+				c = PureCost(u, k, x)
+			case 1:
+				c.Delta = big.NewRat(1, 1000)
+			}
+			totals = totals.Plus(c)
+		}
+		older := must(encodeTotals(totals.written(Totals{})))
+		if strings.Contains(string(older), "patient") {
+			t.Fatalf("an older entry's totals are %s", older)
+		}
+		if have, want := must(encodeTotals(must(decodeTotals(older)))),
+			must(encodeTotals(totals)); !bytes.Equal(have, want) {
+			t.Errorf("filled: %s, a replay makes %s", have, want)
+		}
+	})
+}
+
+// TestOlderLedger goes on with a ledger whose first entries have no totals at patient: limits at
+// patient count the old charges, the whole chain verifies, and no later entry may lose the column.
+func TestOlderLedger(t *testing.T) {
+	ctx := context.Background()
+	j := NewMemory()
+	old := must(Open(j, Config{}))
+	if err := old.Spend(ctx, "whole", PureCost(Party, 0, big.NewRat(1, 2))); err != nil {
+		t.Fatal(err)
+	}
+	var e Entry
+	if err := j.Update(ctx, func(tx Tx) (err error) { e, _, err = tx.Head(); return err }); err != nil {
+		t.Fatal(err)
+	}
+	e.Totals = must(encodeTotals(must(decodeTotals(e.Totals)).written(Totals{})))
+	e.Hash = e.seal()
+	j = NewMemory()
+	if err := j.Update(ctx, func(tx Tx) error { return tx.Append(e) }); err != nil {
+		t.Fatal(err)
+	}
+	l := must(Open(j, Config{Limits: map[Unit]Budget{Patient: {Epsilon: 1}}}))
+	if got := must(l.Totals(ctx))[Patient]; got.Charges != 1 || got.Pure.Cmp(big.NewRat(1, 2)) != 0 {
+		t.Errorf("the old ledger has spent %v for a patient", got)
+	}
+	spend := func(id string, u Unit) error {
+		return l.Spend(ctx, id, PureCost(u, 0, big.NewRat(1, 2)))
+	}
+	if err := spend("record", Record); err == nil {
+		t.Error("a charge at record passes a limit at patient")
+	}
+	if err := spend("patient", Patient); err != nil {
+		t.Fatal(err)
+	}
+	if err := spend("more", Patient); err == nil {
+		t.Error("the old charge does not count at patient")
+	}
+	if _, err := l.Begin(ctx, "2026"); err != nil {
+		t.Fatal(err)
+	}
+	var lines []Line
+	chain, err := Walk(ctx, j, func(l Line) error { lines = append(lines, l); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := chain.Totals()[Patient]; got.Pure.Cmp(big.NewRat(1, 1)) != 0 {
+		t.Errorf("the chain has %v for a patient", got)
+	}
+	last := lines[2]
+	last.Totals = last.Totals.written(Totals{})
+	last.Hash = sealOf(last.Sequence, last.ID, last.Kind, last.Request, last.Body,
+		must(encodeTotals(last.Totals)), last.Prev)
+	again := NewChain()
+	for _, l := range lines[:2] {
+		if err := again.Follow(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := again.Follow(last); err == nil || !strings.Contains(err.Error(), "unit patient") {
+		t.Errorf("an entry without totals at patient follows one: %v", err)
+	}
+}
