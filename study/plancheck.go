@@ -60,6 +60,12 @@ func (p Plan) CheckCommon() error {
 	if err := p.Seal.check("seal"); err != nil {
 		return err
 	}
+	if p.Unit == privacy.Patient && p.Form < FormCommitted {
+		return PlanError("form", "%d: plans at unit patient have form %d or above", p.Form, FormCommitted)
+	}
+	if p.Unit == privacy.Patient && p.Schema.Patient == "" {
+		return PlanError("schema", "unit patient hides all records of a patient, and the schema does not say whose a record is: name the column of the patient's number (patient: COLUMN), or use unit record")
+	}
 	if p.Records < 0 || p.Records > maxUnits {
 		return PlanError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)
 	}
@@ -95,7 +101,11 @@ func (p Plan) checkDelta() error {
 		return nil
 	}
 	if p.Unit != privacy.Party && p.Records < 1 {
-		return PlanError("records", "%d: at unit %s say how many records each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit)
+		units := "records"
+		if p.Unit == privacy.Patient {
+			units = "patients"
+		}
+		return PlanError("records", "%d: at unit %s say how many %s each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit, units)
 	}
 	return p.CheckDelta(p.Units(), "that are publicly known to be in the study")
 }

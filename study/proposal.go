@@ -82,6 +82,10 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 	return DefaultDelta(max(p.Units(), s.Largest))
 }
 
+// ByRecord reports whether a bound that is proven for a record holds at u: at unit record, and at
+// unit patient, where a study gets one record of each patient.
+func ByRecord(u privacy.Unit) bool { return u == privacy.Record || u == privacy.Patient }
+
 // DefaultNoise is coordinator at unit party, because a noise that hides a whole party, drawn by
 // each of M parties, would leave little; and site at the finer units.
 func DefaultNoise(u privacy.Unit) Noise {

@@ -20,15 +20,19 @@ func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
 	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
 }
 
-// Totals returns the guarantee that the release and the pool's weights have together, for each
-// unit.
+// Totals returns the guarantee that the release and the pool's weights have together, for a record
+// and a party, and for a patient in a study at that unit.
 func Totals(p Plan, words Words) []UnitTotal {
 	whats, parts := []string{"this study"}, []privacy.Guarantee{p.Guarantee(words.PerParty)}
 	if w := p.Weights; w != nil {
 		whats, parts = append(whats, "the pool"), append(parts, w.Guarantee())
 	}
 	var out []UnitTotal
-	for _, u := range []privacy.Unit{privacy.Record, privacy.Party} {
+	units := []privacy.Unit{privacy.Record, privacy.Party}
+	if p.Unit == privacy.Patient {
+		units = []privacy.Unit{privacy.Record, privacy.Patient, privacy.Party}
+	}
+	for _, u := range units {
 		t := UnitTotal{Unit: u}
 		if b, ok := privacy.Together(u, parts...); ok {
 			t.Epsilon, t.Delta = &b.Epsilon, b.Delta
@@ -45,10 +49,12 @@ func Totals(p Plan, words Words) []UnitTotal {
 
 func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 	switch {
+	case u == privacy.Record && g.Unit == privacy.Patient:
+		return fmt.Sprintf("ε = %g, proved for a patient: for a record that another one of the same patient replaces", g.Budget.Epsilon)
 	case u <= g.Unit:
 		return fmt.Sprintf("ε = %g, proved for a %s", g.Budget.Epsilon, g.Unit)
-	case g.Unit == privacy.Record && g.PerParty > 0:
-		return fmt.Sprintf("%d records a party at most, as many in both neighbours, ε = %g each", g.PerParty, g.Budget.Epsilon)
+	case g.Unit != privacy.Label && g.PerParty > 0:
+		return fmt.Sprintf("%d %ss a party at most, as many in both neighbours, ε = %g each", g.PerParty, g.Unit, g.Budget.Epsilon)
 	}
 	return fmt.Sprintf("ε = %g for a %s guarantees nothing for a %s", g.Budget.Epsilon, g.Unit, u)
 }
@@ -73,7 +79,9 @@ func NotProtected(p Plan, w Words) []string {
 	}
 	out = append(out, w.NotProtected...)
 	if p.Unit != privacy.Party {
-		if w.WholePatients {
+		if p.Unit == privacy.Patient {
+			say("a patient known to several parties, or whose number is written in several ways: each of them adds as much again")
+		} else if w.WholePatients {
 			say("a patient known to several parties: each of them adds as much again")
 		} else {
 			say("a patient with k records as well as one with a single record: the guarantee counts k times, over all parties that know the patient")
@@ -83,7 +91,11 @@ func NotProtected(p Plan, w Words) []string {
 				say("whole parties: what is true of most records of one party may be learned")
 			}
 		}
-		say("how many records each party has")
+		if p.Unit == privacy.Patient {
+			say("how many patients each party has")
+		} else {
+			say("how many records each party has")
+		}
 	}
 	say("who took part, who was missing, and when")
 	say("what is true of everybody: a finding about all patients tells about each of them, taken part or not")

@@ -1,6 +1,8 @@
 package study
 
 import (
+	"fmt"
+
 	"caucus/privacy"
 )
 
@@ -46,6 +48,8 @@ func OneUnit(p Plan) string {
 			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
 		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"
+	case privacy.Patient:
+		return fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many patients each party has is the same", p.Schema.Patient)
 	case privacy.Record:
 		return "two collections of records, the same but for one record of one party, which is replaced by any other; who takes part and how many records each party has is the same"
 	}

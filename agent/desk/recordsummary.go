@@ -273,7 +273,7 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientCount) 
 // k·ε and k²·ρ (privacy.Cost.At), where ε and ρ are the costs of replacing one. If the plan keeps
 // all records of a patient in one shard, its bound counts them as a whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientCount) {
-	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
+	whole := p.Unit >= privacy.Patient || kinds.WordsOf(p).WholePatients
 	for i := range several {
 		if whole {
 			several[i].Epsilon = finite(p.Epsilon)

@@ -192,7 +192,7 @@ func (k *Desk) describe(d site.StudyFolder, h study.Hash, p study.Plan) Review {
 	} else {
 		r.Shown = source.ApprovedDigest()
 		r.Source, r.Claims, r.Records = source.From(), source.Claims(), cmp.Or(d.DeclaredRecords(),
-			source.Records)
+			source.Counted(p))
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
 	r.Forecast = forecastIn(d, h)
@@ -382,9 +382,10 @@ func protects(p study.Plan) string {
 		budget += fmt.Sprintf(", δ = %g", p.Delta)
 	}
 	hides := map[privacy.Unit]string{
-		privacy.Label:  "each label is hidden",
-		privacy.Record: "each record is hidden",
-		privacy.Party:  "everything this site holds is hidden",
+		privacy.Label:   "each label is hidden",
+		privacy.Record:  "each record is hidden",
+		privacy.Patient: "each patient is hidden, with all records",
+		privacy.Party:   "everything this site holds is hidden",
 	}[p.Unit]
 	beside := ""
 	if p.Unit == privacy.Label && !p.Noise.InClear() {

@@ -61,7 +61,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := cmp.Or(d.DeclaredRecords(), source.Records)
+	n := cmp.Or(d.DeclaredRecords(), source.Counted(p))
 	in, _, _, err := k.site.Sources.Exact(p, n, study.InBlocks(t, n))
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	c.Records = cmp.Or(s.Studies.Folder(t.Hash()).DeclaredRecords(), source.Records)
+	c.Records = cmp.Or(s.Studies.Folder(t.Hash()).DeclaredRecords(), source.Counted(t.Plan()))
 	if c.Reserved, err = t.Reservations(c.Records); err != nil {
 		return Cost{}, err
 	}
@@ -49,7 +49,7 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 		return Cost{}, err
 	}
 	w.Rest += uploading.Steps(t, c.Records)
-	w.Rest += study.CellSteps * float64(c.Records) * source.Cells()
+	w.Rest += study.CellSteps * source.Reading(t.Plan(), c.Records)
 	draw := 0.0
 	for _, r := range c.Reserved {
 		draw += r.Terms.Steps()

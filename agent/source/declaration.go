@@ -60,6 +60,11 @@ type Declaration struct {
 	// records fill a shorter file.
 	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
+	// Patients is the number of records that every study at unit patient gets, one of each patient:
+	// the number of patients' numbers that were read, rounded down as Records is. If the mapping
+	// says that there is no patient number, it is Records if a person vouched that no person has
+	// two records. 0: the source takes part in no study at unit patient.
+	Patients int `json:"patients,omitempty"`
 	// Import is the SHA-256 of the table of imported records. Empty if the file is written again
 	// regularly.
 	Import  string    `json:"import,omitempty"`
@@ -117,6 +122,9 @@ func (d Declaration) claim() string {
 	case len(d.Vouched) > 0:
 		claim += ", except " + strings.Join(d.Vouched, ", ")
 	}
+	if d.Patients > 0 && d.unnumbered() {
+		claim += "; no person has two records"
+	}
 	return claim
 }
 
@@ -155,8 +163,18 @@ func (d Declaration) ApprovedDigest() string {
 // these two alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
-	if p.Records > d.Records {
-		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, "record"), d.Records))
+	unit := "record"
+	if p.Unit == privacy.Patient {
+		unit = "patient"
+	}
+	if n := d.Counted(p); unit == "patient" && n == 0 {
+		words := "it was declared without a number of patients, which a study at unit patient needs: declare it again"
+		if d.unnumbered() {
+			words = "its mapping says patient: none, so that one person may have several records: a study at unit patient needs a patient number, or a declaration with --vouch that no person has two records"
+		}
+		out = append(out, fmt.Sprintf("source %s: %s", d.Source, words))
+	} else if p.Records > n {
+		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, unit), n))
 	}
 	// At unit party, δ depends on the number of parties, which the plan's own check has compared
 	// with δ.
@@ -172,10 +190,33 @@ func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections
 
 func (d Declaration) uses(p study.Plan) int {
 	if most := kinds.WordsOf(p).PerParty; most > 0 {
-		return int(min(most, int64(d.Records)))
+		return int(min(most, int64(d.Counted(p))))
+	}
+	return d.Counted(p)
+}
+
+// Counted returns the number of records that a plan's study gets: at unit patient one of each
+// declared patient, else all that were declared.
+func (d Declaration) Counted(p study.Plan) int {
+	if p.Unit == privacy.Patient {
+		return d.Patients
 	}
 	return d.Records
 }
+
+// Reading returns the time to read this number of records for a plan, in units of the time for a
+// cell of plain text. At unit patient all declared records are read twice, and each is hashed.
+func (d Declaration) Reading(p study.Plan, records int) float64 {
+	if p.Unit == privacy.Patient {
+		return float64(d.Records) * (2*d.Cells() + hashedCells)
+	}
+	return float64(records) * d.Cells()
+}
+
+// hashedCells is the time for an HMAC of a record, about a microsecond, in cells, with a margin.
+const hashedCells = 16
+
+func (d Declaration) unnumbered() bool { return d.Mapping.Patient == mapping.NoPatient }
 
 func (d Declaration) lacks(p study.Plan) []string {
 	out := p.Schema.Differences(d.Schema)

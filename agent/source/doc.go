@@ -16,6 +16,8 @@
 //   - Records never fails. It gives the declared number of records; if the import or the file
 //     cannot be read as declared, they are empty ones (Sources.Records and Held.Blocks have the
 //     proofs).
+//   - A study at unit patient gets one record of each patient, which follows from the patient's own
+//     records (choices has the proof).
 //   - An interrupted import leaves the previous import, and nothing else.
 //   - Errors never quote a file, except to the person who declares it. Report and Seen are for the
 //     site only.
@@ -26,6 +28,6 @@
 //
 //  1. What a site states: source.go, declaration.go.
 //  2. From a file or query to a table: table.go, reading.go (a file becomes encoded records),
-//     import.go (they become a table).
+//     import.go (they become a table), patients.go (one record of each patient).
 //  3. What a study gets, and what a person is shown: records.go, report.go, sources.go.
 package source

@@ -79,6 +79,9 @@ func (r Report) WriteText(w io.Writer) error {
 	case r.Declared != nil:
 		t.Add("declared", "%s for every study%s%s", textpage.Count(r.Declared.Records, "record"),
 			leftOut(*r.Declared), declaredBy(*r.Declared))
+		if n := r.Declared.Patients; n > 0 {
+			t.Add("patients", "%s for studies at unit patient, one record of each", textpage.Count(n, "patient"))
+		}
 		t.Add("claims", "%s", r.Declared.Claims())
 	default:
 		t.Add("waits", "%s", r.Waits)

@@ -173,19 +173,28 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if err != nil {
 		return Declaration{}, err
 	}
-	read, err := source.survey(ctx, own, m, s.Key, keep, progress)
+	coding, patients, without := own.Coding(), map[[dataset.KeySize]byte]int{}, 0
+	read, err := source.survey(ctx, own, m, s.Key, func(record []byte) error {
+		if who, known := coding.Patient(record); known {
+			patients[who]++
+		} else {
+			without++
+		}
+		return keep(record)
+	}, progress)
 	if err != nil {
 		return Declaration{}, err
 	}
 	if n := read.Records; n > 0 && read.Malformed == n {
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, n, len(read.columns))
 	}
+	read.Notes = append(read.Notes, patientNotes(patients, without)...)
 	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns,
 		read.Remarks(), read.SourceReading
 	d := Declaration{
 		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
 		Source: name, File: source.File, Digest: read.digest, Form: read.form,
-		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits),
+		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits), Patients: RoundDown(len(patients), importDigits),
 	}
 	if source.queries() {
 		q := source.Query
@@ -197,11 +206,31 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		return Declaration{}, fmt.Errorf("%s: %w", r.File, err)
 	}
 	if source.Redeclare == RedeclareDaily {
+		d.Patients = RoundDown(len(patients), dailyDigits)
 		if d.Records = RoundDown(read.Records, dailyDigits); read.form.Container() {
 			return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only when a person imports it; have it written as CSV", source.File, read.form)
 		}
 	}
 	return d, nil
+}
+
+// patientNotes says how many records patients have, and what that means at unit patient. Both
+// numbers are for the site only.
+func patientNotes(patients map[[dataset.KeySize]byte]int, without int) (notes []string) {
+	several, most := 0, 0
+	for _, n := range patients {
+		if n > 1 {
+			several++
+		}
+		most = max(most, n)
+	}
+	if several > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %d have several records, up to %d: a study at unit patient gets one of each", textpage.Count(several, "patient"), len(patients), most))
+	}
+	if len(patients) > 0 && without > 0 {
+		notes = append(notes, fmt.Sprintf("%s without a patient number: studies at unit patient leave them out", textpage.Count(without, "record")))
+	}
+	return notes
 }
 
 // Declare reads a source once and stores a declaration: format, meaning, columns, number of
@@ -245,6 +274,9 @@ func (s Sources) Declare(ctx context.Context, name string, how DeclareOptions,
 	}
 	if len(d.Vouched) > 0 && !how.Vouch {
 		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.Vouched, ", ")))
+	}
+	if d.unnumbered() && how.Vouch {
+		d.Patients = d.Records
 	}
 	if d.Redeclare == "" {
 		if d.Import, err = into.write(r.seen); err != nil {

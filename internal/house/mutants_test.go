@@ -946,6 +946,41 @@ var mutants = []mutant{
 		found: "TestExpressionsRefused",
 	},
 	{
+		name: "a patient's record is chosen by the file's order", room: "agent/source", file: "patients.go",
+		old: "!seen || order < old.order", new: "!seen || order < old.order && false",
+		found: "TestPatientsAreNeighbours",
+	},
+	{
+		name: "a patient's records are ranked by the patient's number", room: "agent/source", file: "patients.go",
+		old: "c.mac.Write(record)", new: "c.mac.Write(patient[:])",
+		found: "TestPatientsAreNeighbours",
+	},
+	{
+		name: "records without a number share a patient", room: "agent/source", file: "patients.go",
+		old: "if !known {", new: "if !known && row < 0 {",
+		found: "TestOneOfEachPatient",
+	},
+	{
+		name: "a patient's records are cut before one is chosen", room: "agent/source", file: "patients.go",
+		old: "for row := range b.Rows {", new: "for row := range min(b.Rows, 6) {",
+		found: "TestPatientsAreNeighbours",
+	},
+	{
+		name: "a study at unit patient gets as many as there are records", room: "agent/source", file: "declaration.go",
+		old: "return d.Patients", new: "return d.Records",
+		found: "TestNoPatientNumber",
+	},
+	{
+		name: "totals of before at patient are those of records", room: "privacy", file: "totals.go",
+		old: "t[Patient] = t[Party]", new: "t[Patient] = t[Record]",
+		found: "TestOlderTotals|TestOlderLedger",
+	},
+	{
+		name: "a record's charge counts once for a patient", room: "privacy", file: "cost.go",
+		old: "if u <= c.Unit {", new: "if u <= c.Unit || u == Patient && c.Unit == Record {",
+		found: "TestCostAtUnits|TestOlderTotals",
+	},
+	{
 		name: "a damaged import is read", room: "agent/source", file: "table.go",
 		old: "if !bytes.Equal(binary.BigEndian.AppendUint32(nil, crc32.Checksum(cells, castagnoli)), check) {", new: "if len(check) != 4 {",
 		found: "TestDamagedImport",

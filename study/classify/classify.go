@@ -55,7 +55,7 @@ var (
 var mechanisms = map[string]mechanism{
 	"tally":        {units: allUnits, site: true, shared: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords},
 	"moment":       {units: allUnits, site: true, shared: true, newStatistic: newVotes("moment"), words: votesWords},
-	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, shared: true, newStatistic: newCross, words: crossWords},
+	"cross":        {units: []privacy.Unit{privacy.Patient, privacy.Record, privacy.Label}, site: true, shared: true, newStatistic: newCross, words: crossWords},
 	"means":        {units: []privacy.Unit{privacy.Party}, site: true, shared: true, newStatistic: newMeans, words: meansWords},
 	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords},
 	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords},

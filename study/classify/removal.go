@@ -32,7 +32,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	switch {
 	case p.Unit == privacy.Label:
 		return study.RemovalOfLabels()
-	case p.Mechanism == "cross" && p.Unit == privacy.Record:
+	case p.Mechanism == "cross" && study.ByRecord(p.Unit):
 		b.L2sq, b.L1, b.Cells = half(b.L2sq), half(b.L1), (b.Cells+1)/2
 	case p.Mechanism == "tally" && p.Unit == privacy.Party:
 		// 0: no L1 bound is proved here, and votes never get noise calibrated to L1

@@ -74,7 +74,7 @@ func (Kind) Check(p study.Plan) error {
 	switch {
 	case p.Unit == privacy.Label:
 		return study.PlanError("unit", "describe counts features, which unit label does not hide: use unit record")
-	case p.Unit != privacy.Record:
+	case !study.ByRecord(p.Unit):
 		return study.PlanError("unit", "describe cannot hide a %s: its bound is for one record. Use unit record; with describe.per_party it also counts that many times ε for a party", p.Unit)
 	case p.Map.Kind != dataset.IdentityMap:
 		return study.PlanError("map", "describe counts the schema's own columns: do not project them")

@@ -38,7 +38,7 @@ func (Kind) Check(p study.Plan) error {
 	switch {
 	case p.Unit == privacy.Label:
 		return study.PlanError("unit", "evaluate counts scores and subgroups, which unit label does not hide: use unit record")
-	case p.Unit != privacy.Record && p.Unit != privacy.Party:
+	case !study.ByRecord(p.Unit) && p.Unit != privacy.Party:
 		return study.PlanError("unit", "evaluate cannot hide a %s: use unit record, or unit party with evaluate.per_party", p.Unit)
 	case p.Map.Kind != dataset.IdentityMap:
 		return study.PlanError("map", "a model brings its own map, and subgroups are of the schema's columns: do not project them")

@@ -21,7 +21,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	switch {
 	case err != nil || p.Mechanism != "entropy":
 		return study.RemovalUnproved("it is not proved for the coefficients that mechanism %s releases", p.Mechanism)
-	case p.Unit != privacy.Record:
+	case !study.ByRecord(p.Unit):
 		return study.RemovalOfLabels()
 	case p.Where == "":
 		return study.RemovalUnchanged(b)

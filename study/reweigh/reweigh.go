@@ -67,7 +67,9 @@ func (Kind) Check(p study.Plan) error {
 			Mechanisms())
 	case simulation && !p.Simulated:
 		return study.PlanError("mechanism", "%q draws its noise in floating point, whose last bits can tell records apart; no proof covers it, so it can only be simulated: use entropy or logistic", p.Mechanism)
-	case p.Unit != privacy.Record && p.Unit != privacy.Label:
+	case p.Unit == privacy.Patient && p.Mechanism != "entropy":
+		return study.PlanError("unit", "mechanism %q is proven for records, not for unit patient: use entropy", p.Mechanism)
+	case !study.ByRecord(p.Unit) && p.Unit != privacy.Label:
 		return study.PlanError("unit", "reweigh cannot hide a %s: its bounds are for one record. Use unit record; with reweigh.per_party it also counts that many times ε for a party", p.Unit)
 	case p.Mechanism != "entropy" && p.Delta != 0:
 		return study.PlanError("delta", "%v: mechanism %q is pure ε, so set delta to 0", p.Delta,
