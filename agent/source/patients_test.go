@@ -19,6 +19,7 @@ import (
 	"caucus/study"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
+	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/kinds/planning"
 	"caucus/study/survival"
@@ -37,7 +38,7 @@ func patientStudies(t *testing.T, schema dataset.Schema) (all []study.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := evaluate.Coefficients{Coefficients: map[string]float64{"age": .02,
+	model, err := judged.Coefficients{Coefficients: map[string]float64{"age": .02,
 		"sex=m": .5}}.Model(schema)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/evaluate"
+	"caucus/study/kinds"
 	"caucus/study/kinds/planning"
 	"caucus/study/stated"
 )
@@ -180,6 +181,11 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	p := made.Plan
 	if words := p.Schema.FilledWords(dataset.MissingColumns(made.Remarks)); words != "" {
 		o.Note("note: pool: in place of its missing cells stand: %s", words)
+	}
+	if whole := p; p.Unit == privacy.Record && p.Schema.Patient != "" {
+		if whole.Unit = privacy.Patient; kinds.Check(whole) == nil {
+			o.Note("note: unit record hides each record alone, and the schema names patients (%s): --unit patient hides all records of a patient, with as much noise. Each site then counts one record of each patient, and --records is its least number of patients", p.Schema.Patient)
+		}
 	}
 	var drawn *forecast.Forecast
 	narrow := ""
