@@ -101,11 +101,7 @@ func (p Plan) checkDelta() error {
 		return nil
 	}
 	if p.Unit != privacy.Party && p.Records < 1 {
-		units := "records"
-		if p.Unit == privacy.Patient {
-			units = "patients"
-		}
-		return PlanError("records", "%d: at unit %s say how many %s each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit, units)
+		return PlanError("records", "%d: at unit %s say how many %ss each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit, Counted(p.Unit))
 	}
 	return p.CheckDelta(p.Units(), "that are publicly known to be in the study")
 }

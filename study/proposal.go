@@ -86,6 +86,14 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 // unit patient, where a study gets one record of each patient.
 func ByRecord(u privacy.Unit) bool { return u == privacy.Record || u == privacy.Patient }
 
+// Counted names what a site declares how many it has: at unit patient a patient, else a record.
+func Counted(u privacy.Unit) string {
+	if u == privacy.Patient {
+		return "patient"
+	}
+	return "record"
+}
+
 // DefaultNoise is coordinator at unit party, because a noise that hides a whole party, drawn by
 // each of M parties, would leave little; and site at the finer units.
 func DefaultNoise(u privacy.Unit) Noise {

@@ -91,11 +91,7 @@ func NotProtected(p Plan, w Words) []string {
 				say("whole parties: what is true of most records of one party may be learned")
 			}
 		}
-		if p.Unit == privacy.Patient {
-			say("how many patients each party has")
-		} else {
-			say("how many records each party has")
-		}
+		say("how many %ss each party has", Counted(p.Unit))
 	}
 	say("who took part, who was missing, and when")
 	say("what is true of everybody: a finding about all patients tells about each of them, taken part or not")

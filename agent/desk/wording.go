@@ -10,6 +10,7 @@ import (
 	"caucus/dataset"
 	"caucus/internal/textpage"
 	"caucus/privacy"
+	"caucus/study"
 )
 
 func sizeWords(n int) string {
@@ -92,10 +93,11 @@ func (r Review) page() textpage.Page {
 	case r.Undeclared != "":
 		line("data", "%s", r.Undeclared)
 	case r.Found == 0:
-		line("data", "%s, declared with %s", r.Source, textpage.Count(r.Records, "record"))
+		line("data", "%s, declared with %s", r.Source,
+			textpage.Count(r.Records, study.Counted(r.Unit)))
 	default:
-		line("data", "%s, declared with %s, now %d", r.Source, textpage.Count(r.Records, "record"),
-			r.Found)
+		line("data", "%s, declared with %s, now %d", r.Source,
+			textpage.Count(r.Records, study.Counted(r.Unit)), r.Found)
 	}
 	if r.Claims != "" {
 		line("", "the declaring person states: %s", r.Claims)

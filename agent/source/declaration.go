@@ -163,18 +163,14 @@ func (d Declaration) ApprovedDigest() string {
 // these two alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
-	unit := "record"
-	if p.Unit == privacy.Patient {
-		unit = "patient"
-	}
-	if n := d.Counted(p); unit == "patient" && n == 0 {
+	if n := d.Counted(p); p.Unit == privacy.Patient && n == 0 {
 		words := "it was declared without a number of patients, which a study at unit patient needs: declare it again"
 		if d.unnumbered() {
 			words = "its mapping says patient: none, so that one person may have several records: a study at unit patient needs a patient number, or a declaration with --vouch that no person has two records"
 		}
 		out = append(out, fmt.Sprintf("source %s: %s", d.Source, words))
 	} else if p.Records > n {
-		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, unit), n))
+		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, study.Counted(p.Unit)), n))
 	}
 	// At unit party, δ depends on the number of parties, which the plan's own check has compared
 	// with δ.
