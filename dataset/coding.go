@@ -309,22 +309,6 @@ func (c *Coding) Slice(b CodedBlock, first, end int) CodedBlock {
 	return out
 }
 
-// Row writes the bytes of one record of a block into the memory of to, and returns them.
-func (c *Coding) Row(b CodedBlock, row int, to []byte) []byte {
-	to = to[:0]
-	for i, p := range c.parts {
-		to = append(to, b.Columns[i][row*p.width:(row+1)*p.width]...)
-	}
-	return to
-}
-
-// Patient returns the key of a record's patient. It returns false for a record without a patient's
-// number, whose key is zero, and if the schema names no patient column.
-func (c *Coding) Patient(record []byte) (key [KeySize]byte, known bool) {
-	copy(key[:], record[c.patient().at:][:c.patient().width])
-	return key, key != [KeySize]byte{}
-}
-
 // Records decodes a block under s, a schema within the coding's (Schema.Differences). where is nil
 // or has passed s.CheckWhere. The result equals that of [Schema.EncodeLabelled] or
 // [Schema.EncodeWhere].

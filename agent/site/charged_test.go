@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -390,5 +391,45 @@ func TestAuditLines(t *testing.T) {
 	s.Audit.Close()
 	if err := s.Audit.Record(site.AuditCharged, r.Asked.Hash, "illness"); err == nil {
 		t.Error("an event that was not written may happen")
+	}
+}
+
+// TestWindowAtPatient: the window of a study at unit patient follows from the number of patients.
+// It is as long for a patient of one record as for one of many, whom it has to hide.
+func TestWindowAtPatient(t *testing.T) {
+	const schema = testsite.SchemaYAML + "patient: nr\n"
+	r := testsite.New(t.TempDir(), schema, func(p *study.Proposal) {
+		p.Unit, p.Mechanism, p.Records = privacy.Patient, "cross", 30
+	})
+	if err := os.WriteFile(r.Config.Data["ward"].Schema, []byte(schema), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	visits := func(of int) string {
+		var text strings.Builder
+		text.WriteString("age,sex,ill,nr\n")
+		for i := range 40 + of {
+			fmt.Fprintf(&text, "%d,f,%s,%d\n", i%90, []string{"no", "yes"}[i%2], min(i, 39))
+		}
+		return text.String()
+	}
+	r.Put(t, visits(0))
+	r.Import(t)
+	s := r.Open(t)
+	r.Offer(t, s)
+	task, err := s.Task(r.Asked.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few, err := s.CostOf(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Put(t, visits(5000))
+	if err := r.Declare(); err != nil {
+		t.Fatal(err)
+	}
+	many, err := s.CostOf(task)
+	if err != nil || many.Records != 40 || many.Span != few.Span {
+		t.Errorf("5000 records more of a patient: %+v, %v; before: %+v", many, err, few)
 	}
 }

@@ -49,7 +49,7 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 		return Cost{}, err
 	}
 	w.Rest += uploading.Steps(t, c.Records)
-	w.Rest += study.CellSteps * source.Reading(t.Plan(), c.Records)
+	w.Rest += study.CellSteps * float64(c.Records) * source.Cells()
 	draw := 0.0
 	for _, r := range c.Reserved {
 		draw += r.Terms.Steps()

@@ -167,6 +167,8 @@ func (d Declaration) Objections(p study.Plan) []string {
 		words := "it was declared without a number of patients, which a study at unit patient needs: declare it again"
 		if d.unnumbered() {
 			words = "its mapping says patient: none, so that one person may have several records: a study at unit patient needs a patient number, or a declaration with --vouch that no person has two records"
+		} else if d.Redeclare != "" {
+			words = "its file is read again for each study, in a time that tells how many records patients have: a study at unit patient needs an import: leave redeclare out"
 		}
 		out = append(out, fmt.Sprintf("source %s: %s", d.Source, words))
 	} else if p.Records > n {
@@ -199,18 +201,6 @@ func (d Declaration) Counted(p study.Plan) int {
 	}
 	return d.Records
 }
-
-// Reading returns the time to read this number of records for a plan, in units of the time for a
-// cell of plain text. At unit patient all declared records are read twice, and each is hashed.
-func (d Declaration) Reading(p study.Plan, records int) float64 {
-	if p.Unit == privacy.Patient {
-		return float64(d.Records) * (2*d.Cells() + hashedCells)
-	}
-	return float64(records) * d.Cells()
-}
-
-// hashedCells is the time for an HMAC of a record, about a microsecond, in cells, with a margin.
-const hashedCells = 16
 
 func (d Declaration) unnumbered() bool { return d.Mapping.Patient == mapping.NoPatient }
 

@@ -13,11 +13,17 @@ import (
 	"caucus/protocol"
 )
 
-// An import is a table file and a Seen file, named by source and digest, in a folder that only its
+// An import is one or two table files and a Seen file, named by source and digest, in a folder that only its
 // owner may access. It needs no backup, because declaring the source again makes it again.
 
 func (s Sources) importFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".table")
+}
+
+// patientsFile is the table of one record of each patient (choices). There is none if no record has
+// a patient's number.
+func (s Sources) patientsFile(d Declaration) string {
+	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".patients")
 }
 
 func (s Sources) seenFile(d Declaration) string {
@@ -49,7 +55,7 @@ type newImport struct {
 }
 
 // unfinished begins the name of an import's folder while the import is made. A finished import is
-// two files, whose names may begin so too, because people choose the names of sources.
+// files whose names may begin so too, because people choose the names of sources.
 const unfinished = "unfinished-"
 
 // lock excludes other imports until unlock is called.
@@ -83,17 +89,26 @@ func (s Sources) newImport(name string) (*newImport, error) {
 		unlock: unlock}, nil
 }
 
-func (n *newImport) table() string { return filepath.Join(n.folder, "table") }
+func (n *newImport) table() string    { return filepath.Join(n.folder, "table") }
+func (n *newImport) patients() string { return filepath.Join(n.folder, "patients") }
 
-func (n *newImport) write(seen SourceReading) (digest string, err error) {
+func (n *newImport) write(seen SourceReading, one *choices) (digest string, err error) {
 	if n.seen, err = json.Marshal(seen); err != nil {
 		return "", err
 	}
-	file, err := os.OpenFile(n.table(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	digest, err = n.writeTable(n.table(), n.rows, func([]byte) bool { return true })
+	if patients := len(one.of); err == nil && patients > 0 {
+		_, err = n.writeTable(n.patients(), patients, one.take)
+	}
+	return digest, err
+}
+
+func (n *newImport) writeTable(path string, rows int, takes func([]byte) bool) (string, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", err
 	}
-	digest, err = n.sorter.write(file)
+	digest, err := n.sorter.write(file, rows, takes)
 	return digest, errors.Join(err, file.Close())
 }
 
@@ -101,7 +116,11 @@ func (n *newImport) place(d Declaration) error {
 	if err := protocol.WriteSecret(n.sources.seenFile(d), n.seen); err != nil {
 		return err
 	}
-	if err := os.Rename(n.table(), n.sources.importFile(d)); err != nil {
+	err := os.Rename(n.table(), n.sources.importFile(d))
+	if err == nil && exists(n.patients()) {
+		err = os.Rename(n.patients(), n.sources.patientsFile(d))
+	}
+	if err != nil {
 		return err
 	}
 	return folder.Sync(n.sources.Imports)

@@ -4,13 +4,14 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"hash"
-	"slices"
 
 	"caucus/dataset"
+	"caucus/internal/textpage"
 )
 
-// choices chooses one record of each patient.
+// choices chooses one record of each patient, when a person imports a source, and counts records.
 //
 // Proof note. Claim: for a study at unit patient, a bound that is proven for a record holds for all
 // records of a patient, however many they are.
@@ -29,72 +30,86 @@ import (
 //   - A patient whose new number is known at the site joins records with another patient. Then two
 //     chosen records change, and one of them becomes empty: two steps of the above.
 //   - The same record is chosen for every study of an import, whatever the plan says.
+//   - Time: the choice is made before any study, and a study reads a table of chosen records alone,
+//     one of each patient. So its time, like its window, follows from the number of patients. A
+//     file that is read again for each study would take time for each of a patient's records, so
+//     no study at unit patient reads one, unless a person vouches that no person has two records.
 //   - Of equal HMACs, cut to 64 bits, the first record in the table's order of contents is chosen.
-//     Records in a tie are thus chosen by content too. A source that is written again regularly has
-//     the file's order, where a tie needs a collision in 64 bits or equal records.
+//     So records in a tie are chosen by content too.
 type choices struct {
 	coding *dataset.Coding
 	mac    hash.Hash
 	of     map[[dataset.KeySize]byte]choice
-	record []byte
+	// without counts the records without a patient's number.
+	without int
 }
 
 type choice struct {
-	row   int // in the table
-	order uint64
+	records int
+	order   uint64 // least of the patient's records
 }
 
-// add considers the record in a row of the table.
-func (c *choices) add(row int, record []byte) {
-	patient, known := c.coding.Patient(record)
-	if !known {
-		return
-	}
+func newChoices(c *dataset.Coding, key []byte) *choices {
+	return &choices{coding: c, of: map[[dataset.KeySize]byte]choice{},
+		mac: hmac.New(sha256.New, append([]byte("record of a patient\x00"), key...))}
+}
+
+// patient returns the key of a record's patient, zero for a record without a patient's number and
+// if the schema names no patient column.
+func (c *choices) patient(record []byte) (key [dataset.KeySize]byte) {
+	widths := c.coding.Columns()
+	end := len(record) - widths[len(widths)-1]
+	copy(key[:], record[end-widths[len(widths)-2]:end])
+	return key
+}
+
+func (c *choices) order(record []byte) uint64 {
 	c.mac.Reset()
 	c.mac.Write(record)
 	var sum [sha256.Size]byte
-	order := binary.BigEndian.Uint64(c.mac.Sum(sum[:0]))
-	if old, seen := c.of[patient]; !seen || order < old.order {
-		c.of[patient] = choice{row, order}
-	}
+	return binary.BigEndian.Uint64(c.mac.Sum(sum[:0]))
 }
 
-// onePerPatient returns a table of the records that choices chooses, in the order of the table. It
-// reads the table once, and keeps about 100 bytes a patient while it chooses, then 8.
-func (t table) onePerPatient(key []byte) (table, error) {
-	c := choices{coding: t.coding, of: map[[dataset.KeySize]byte]choice{},
-		mac: hmac.New(sha256.New, append([]byte("record of a patient\x00"), key...))}
-	for i := range t.head.blocks() {
-		b, err := t.block(i)
-		if err != nil {
-			return t, err
-		}
-		for row := range b.Rows {
-			c.record = t.coding.Row(b, row, c.record)
-			c.add(i*blockRows+row, c.record)
-		}
+func (c *choices) add(record []byte) {
+	who := c.patient(record)
+	if who == [dataset.KeySize]byte{} {
+		c.without++
+		return
 	}
-	rows := make([]int, 0, len(c.of))
-	for _, chosen := range c.of {
-		rows = append(rows, chosen.row)
+	order, of := c.order(record), c.of[who]
+	if of.records == 0 || order < of.order {
+		of.order = order
 	}
-	slices.Sort(rows)
-	out := t
-	out.head.Rows = len(rows)
-	out.block = func(i int) (all dataset.CodedBlock, err error) {
-		var of dataset.CodedBlock
-		read := -1
-		for _, row := range rows[i*blockRows : min((i+1)*blockRows, len(rows))] {
-			if row/blockRows != read {
-				read = row / blockRows
-				if of, err = t.block(read); err != nil {
-					return all, err
-				}
-			}
-			c.record = t.coding.Row(of, row%blockRows, c.record)
-			t.coding.Append(&all, c.record)
+	of.records++
+	c.of[who] = of
+}
+
+// take reports whether a record is the one chosen of its patient. It does so once for a patient.
+func (c *choices) take(record []byte) bool {
+	who := c.patient(record)
+	of, left := c.of[who]
+	if !left || of.order != c.order(record) {
+		return false
+	}
+	delete(c.of, who)
+	return true
+}
+
+// notes say how many records patients have, and what that means at unit patient. All numbers are
+// for the site only.
+func (c *choices) notes() (notes []string) {
+	several, most := 0, 0
+	for _, of := range c.of {
+		if of.records > 1 {
+			several++
 		}
-		return all, nil
+		most = max(most, of.records)
 	}
-	return out, nil
+	if several > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %d have several records, up to %d: a study at unit patient gets one of each", textpage.Count(several, "patient"), len(c.of), most))
+	}
+	if len(c.of) > 0 && c.without > 0 {
+		notes = append(notes, fmt.Sprintf("%s without a patient number: studies at unit patient leave them out", textpage.Count(c.without, "record")))
+	}
+	return notes
 }

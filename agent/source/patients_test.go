@@ -75,34 +75,26 @@ func patientStudies(t *testing.T, schema dataset.Schema) (all []study.Task) {
 	return all
 }
 
-// tableOf makes the table of a file's rows: an import's, sorted by content, or that of a file that
-// is written again regularly, in the file's order.
-func tableOf(t *testing.T, schema dataset.Schema, rows [][]string, sorted bool) table {
+// chosenOf makes the table of one record of each patient of a file's rows.
+func chosenOf(t *testing.T, schema dataset.Schema, rows [][]string) table {
 	t.Helper()
 	coding := schema.Coding()
 	coder, err := coding.Coder(patientColumns, []byte("key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, m := t.TempDir(), memory{coding: coding}
-	keep := m.add
-	s := newSorter(coding, []byte("key"), dir)
-	if sorted {
-		keep = s.add
-	}
-	record := make([]byte, coding.Width())
+	dir, record := t.TempDir(), make([]byte, coding.Width())
+	s, one := newSorter(coding, []byte("key"), dir), newChoices(coding, []byte("key"))
 	for _, row := range rows {
 		coder.Code(row, record)
-		if err := keep(record); err != nil {
+		one.add(record)
+		if err := s.add(record); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !sorted {
-		return m.table()
-	}
-	file, err := os.Create(filepath.Join(dir, "table"))
+	file, err := os.Create(filepath.Join(dir, "patients"))
 	if err == nil {
-		_, err = s.write(file)
+		_, err = s.write(file, len(one.of), one.take)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +102,7 @@ func tableOf(t *testing.T, schema dataset.Schema, rows [][]string, sorted bool) 
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := openTable(filepath.Join(dir, "table"), coding)
+	out, err := openTable(file.Name(), coding)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +132,6 @@ func vectorAt(t *testing.T, task study.Task, from table, n int, blocks bool) ([]
 	t.Helper()
 	from.close = func() error { return nil }
 	h := &StudyRecords{plan: task.Plan(), table: from}
-	if err := h.choose(Declaration{}, []byte("key")); err != nil {
-		t.Fatal(err)
-	}
 	in := study.NewInputs(nil, []byte("key"))
 	if blocks {
 		in.Blocks = h.Blocks(n)
@@ -197,16 +186,15 @@ func TestPatientsAreNeighbours(t *testing.T) {
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		return rows
 	}
-	tasks := testlevel.Of(t, patientStudies(t, schema), 6)
-	for _, blocks := range []bool{true, false} {
-		var first, second, known []table
-		for _, p := range patients {
-			first = append(first, tableOf(t, schema, file("a", p), blocks))
-			second = append(second, tableOf(t, schema, file("b", p), blocks))
-			known = append(known, tableOf(t, schema, file("q", p), blocks))
-		}
-		for _, task := range tasks {
-			for _, n := range []int{2, 4, 6} {
+	var first, second, known []table
+	for _, p := range patients {
+		first = append(first, chosenOf(t, schema, file("a", p)))
+		second = append(second, chosenOf(t, schema, file("b", p)))
+		known = append(known, chosenOf(t, schema, file("q", p)))
+	}
+	for _, task := range testlevel.Of(t, patientStudies(t, schema), 6) {
+		for _, n := range []int{2, 4, 6} {
+			for _, blocks := range []bool{true, false} {
 				if blocks && !study.InBlocks(task, n) {
 					continue
 				}
@@ -258,48 +246,84 @@ func TestPatientsAreNeighbours(t *testing.T) {
 func TestOneOfEachPatient(t *testing.T) {
 	lines := []string{"30,f,no,p", "31,m,yes,p", "60,m,no,q", "77,f,yes,r", "12,f,yes,", "13,m,no,"}
 	var got []string
-	for _, daily := range []string{"", RedeclareDaily} {
-		for range 4 {
-			w := newWard(t)
-			w.Named["ward"] = Source{File: w.Named["ward"].File, Schema: w.Named["ward"].Schema,
-				Expected: all, Redeclare: daily}
-			if err := os.WriteFile(w.Named["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			w.put("age,sex,ill,nr\n" + strings.Join(lines, "\n") + "\n")
-			d := w.declared()
-			if d.Records != 6 || d.Patients != 3 {
-				t.Fatalf("%d records of %d patients are declared", d.Records, d.Patients)
-			}
-			notes := fmt.Sprint(w.Check(t.Context(), "ward").Remarks)
-			if daily == "" && !strings.Contains(notes, "1 patient of 3 have several records, up to 2") &&
-				!strings.Contains(notes, "2 records without a patient number") {
-				t.Errorf("the report says %s", notes)
-			}
-			p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema}
-			r, err := w.AllRecords(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Len() != 3 {
-				t.Fatalf("%d records of 3 patients", r.Len())
-			}
-			var ages []string
-			for i := range r.Len() {
-				ages = append(ages, fmt.Sprint(r.X.At(i, 0)))
-			}
-			slices.Sort(ages)
-			got = append(got, strings.Join(ages, " "))
-			p.Unit = privacy.Record
-			if r, err := w.AllRecords(p); err != nil || r.Len() != 6 {
-				t.Errorf("at unit record: %d records, %v", r.Len(), err)
-			}
-			slices.Reverse(lines)
-			lines[1], lines[4] = lines[4], lines[1]
+	for range 4 {
+		w := newWard(t)
+		w.say(func(s *Source) { s.Expected = all })
+		if err := os.WriteFile(w.Named["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		w.put("age,sex,ill,nr\n" + strings.Join(lines, "\n") + "\n")
+		d := w.declared()
+		if d.Records != 6 || d.Patients != 3 {
+			t.Fatalf("%d records of %d patients are declared", d.Records, d.Patients)
+		}
+		notes := fmt.Sprint(w.Check(t.Context(), "ward").Remarks)
+		if !strings.Contains(notes, "1 patient of 3 have several records, up to 2") ||
+			!strings.Contains(notes, "2 records without a patient number") {
+			t.Errorf("the report says %s", notes)
+		}
+		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema}
+		r, err := w.AllRecords(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Len() != 3 {
+			t.Fatalf("%d records of 3 patients", r.Len())
+		}
+		var ages []string
+		for i := range r.Len() {
+			ages = append(ages, fmt.Sprint(r.X.At(i, 0)))
+		}
+		slices.Sort(ages)
+		got = append(got, strings.Join(ages, " "))
+		p.Unit = privacy.Record
+		if r, err := w.AllRecords(p); err != nil || r.Len() != 6 {
+			t.Errorf("at unit record: %d records, %v", r.Len(), err)
+		}
+		slices.Reverse(lines)
+		lines[1], lines[4] = lines[4], lines[1]
 	}
 	if got := slices.Compact(got); len(got) != 1 {
 		t.Errorf("files of other orders give other records: %q", got)
+	}
+}
+
+// TestPatientsAlone: what a study at unit patient reads has as many bytes for a patient of one
+// record as for one of a hundred, so that no time tells them apart. A file that is read again for
+// each study has not, and is refused.
+func TestPatientsAlone(t *testing.T) {
+	read := map[int64]int{}
+	for _, visits := range []int{1, 100} {
+		w := newWard(t)
+		w.say(func(s *Source) { s.Expected = all })
+		if err := os.WriteFile(w.Named["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.put("age,sex,ill,nr\n60,m,no,q\n77,f,yes,r\n" + strings.Repeat("30,f,no,p\n", visits))
+		d := w.declared()
+		info, err := os.Stat(w.patientsFile(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read[info.Size()]++
+		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema}
+		if err := os.Rename(w.importFile(d), w.importFile(d)+".away"); err != nil {
+			t.Fatal(err)
+		}
+		h, err := w.Open(d, p)
+		if err != nil {
+			t.Fatalf("without the table of all records: %v", err)
+		}
+		if r, err := h.All(); err != nil || r.Len() != 3 {
+			t.Errorf("%v records, %v", r, err)
+		}
+		w.say(func(s *Source) { s.Redeclare = RedeclareDaily })
+		if err := w.declared().Refuses(p); err == nil || !strings.Contains(err.Error(), "an import") {
+			t.Errorf("a file that is read again: %v", err)
+		}
+	}
+	if len(read) != 1 {
+		t.Errorf("the sizes of what is read: %v", read)
 	}
 }
 

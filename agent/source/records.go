@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 
@@ -30,31 +29,23 @@ func (s Sources) Open(d Declaration, p study.Plan) (*StudyRecords, error) {
 	if d.Redeclare == RedeclareDaily {
 		t, r, err := d.readDaily(s.Key)
 		h.SourceReading, h.digest, h.table = r.SourceReading, r.digest, t
-		if err != nil {
-			return h, err
-		}
-		return h, h.choose(d, s.Key)
+		return h, err
 	}
 	var err error
-	if h.table, err = openTable(s.importFile(d), d.Schema.Coding()); err == nil {
-		h.SourceReading = s.seen(d, h.table.head.Rows)
-		if err = cmp.Or(h.table.check(), h.choose(d, s.Key)); err != nil {
+	file := s.importFile(d)
+	if p.Unit == privacy.Patient && !d.unnumbered() {
+		file = s.patientsFile(d)
+	}
+	if h.table, err = openTable(file, d.Schema.Coding()); err == nil {
+		if err = h.table.check(); err != nil {
 			h.Close()
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", d.Source, err)
 	}
+	h.SourceReading = s.seen(d, h.table.head.Rows)
 	return h, nil
-}
-
-// choose keeps one record of each patient for a study at unit patient. A source whose person
-// vouched that no person has two records has them all.
-func (h *StudyRecords) choose(d Declaration, key []byte) (err error) {
-	if h.plan.Unit == privacy.Patient && !d.unnumbered() {
-		h.table, err = h.table.onePerPatient(key)
-	}
-	return err
 }
 
 // Close ends the use without reading more. It reports no error: closing a file that was only read

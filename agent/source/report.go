@@ -33,7 +33,8 @@ type Report struct {
 	// records, or what is unexpected in it.
 	Problem string `json:"problem,omitempty"`
 
-	seen SourceReading
+	seen     SourceReading
+	patients *choices
 }
 
 // DailySnapshot describes a source's file as the first study of a day read it. It is for the site

@@ -86,7 +86,8 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("%v", errQuery)
 	case d.Query != nil && (asked != d.Digest || source.Query.DSNFile != d.Query.DSNFile):
 		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
-	case d.Import != "" && !exists(s.importFile(d)):
+	case d.Import != "" && (!exists(s.importFile(d)) ||
+		d.Patients > 0 && !d.unnumbered() && !exists(s.patientsFile(d))):
 		return fail("its import is gone, as after a restored backup")
 	case len(own.Differences(d.Schema)) > 0 || len(d.Schema.Differences(own)) > 0 ||
 		!reflect.DeepEqual(own.Format(), d.Schema.Format()):
@@ -173,13 +174,9 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if err != nil {
 		return Declaration{}, err
 	}
-	coding, patients, without := own.Coding(), map[[dataset.KeySize]byte]int{}, 0
+	patients := newChoices(own.Coding(), s.Key)
 	read, err := source.survey(ctx, own, m, s.Key, func(record []byte) error {
-		if who, known := coding.Patient(record); known {
-			patients[who]++
-		} else {
-			without++
-		}
+		patients.add(record)
 		return keep(record)
 	}, progress)
 	if err != nil {
@@ -188,13 +185,14 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if n := read.Records; n > 0 && read.Malformed == n {
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, n, len(read.columns))
 	}
-	read.Notes = append(read.Notes, patientNotes(patients, without)...)
+	read.Notes = append(read.Notes, patients.notes()...)
 	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns,
 		read.Remarks(), read.SourceReading
+	r.patients = patients
 	d := Declaration{
 		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
 		Source: name, File: source.File, Digest: read.digest, Form: read.form,
-		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits), Patients: RoundDown(len(patients), importDigits),
+		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits), Patients: RoundDown(len(patients.of), importDigits),
 	}
 	if source.queries() {
 		q := source.Query
@@ -206,31 +204,12 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		return Declaration{}, fmt.Errorf("%s: %w", r.File, err)
 	}
 	if source.Redeclare == RedeclareDaily {
-		d.Patients = RoundDown(len(patients), dailyDigits)
-		if d.Records = RoundDown(read.Records, dailyDigits); read.form.Container() {
+		d.Patients, d.Records = 0, RoundDown(read.Records, dailyDigits)
+		if read.form.Container() {
 			return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only when a person imports it; have it written as CSV", source.File, read.form)
 		}
 	}
 	return d, nil
-}
-
-// patientNotes says how many records patients have, and what that means at unit patient. Both
-// numbers are for the site only.
-func patientNotes(patients map[[dataset.KeySize]byte]int, without int) (notes []string) {
-	several, most := 0, 0
-	for _, n := range patients {
-		if n > 1 {
-			several++
-		}
-		most = max(most, n)
-	}
-	if several > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %d have several records, up to %d: a study at unit patient gets one of each", textpage.Count(several, "patient"), len(patients), most))
-	}
-	if len(patients) > 0 && without > 0 {
-		notes = append(notes, fmt.Sprintf("%s without a patient number: studies at unit patient leave them out", textpage.Count(without, "record")))
-	}
-	return notes
 }
 
 // Declare reads a source once and stores a declaration: format, meaning, columns, number of
@@ -279,7 +258,7 @@ func (s Sources) Declare(ctx context.Context, name string, how DeclareOptions,
 		d.Patients = d.Records
 	}
 	if d.Redeclare == "" {
-		if d.Import, err = into.write(r.seen); err != nil {
+		if d.Import, err = into.write(r.seen, r.patients); err != nil {
 			return fail(r, err)
 		}
 	}

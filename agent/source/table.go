@@ -195,10 +195,11 @@ func (s *sorter) each(entries []byte, each func(record []byte) error) error {
 	return nil
 }
 
-func (s *sorter) write(to *os.File) (digest string, err error) {
+// write writes a table of the records that takes reports, which are this number of rows.
+func (s *sorter) write(to *os.File, rows int, takes func([]byte) bool) (digest string, err error) {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<18)
-	head := tableHead{tableVersion, s.rows, s.coding.Columns()}
+	head := tableHead{tableVersion, rows, s.coding.Columns()}
 	text, err := json.Marshal(head)
 	if err != nil {
 		return "", err
@@ -221,6 +222,9 @@ func (s *sorter) write(to *os.File) (digest string, err error) {
 		return err
 	}
 	err = s.sorted(func(record []byte) error {
+		if !takes(record) {
+			return nil
+		}
 		s.coding.Append(&block, record)
 		if block.Rows == blockRows {
 			return flush()

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"caucus/agent/source"
@@ -10,6 +12,7 @@ import (
 	"caucus/cmd/internal/console"
 	"caucus/cmd/internal/input"
 	"caucus/dataset"
+	"caucus/privacy"
 	"caucus/study"
 )
 
@@ -24,6 +27,8 @@ type recordsFrom struct {
 	holdOut bool
 	records int
 	seed    uint64
+	// onePerPatient keeps one record of each patient, as the sites of a study at unit patient do.
+	onePerPatient bool
 
 	format  dataset.Format // format of the files, set by tables
 	reading input.Reading
@@ -40,6 +45,7 @@ func (rf *recordsFrom) of(of terms.Study) {
 		of.Where,
 		common.HoldOut
 	rf.records, rf.seed = generate(of), of.Seed
+	rf.onePerPatient = of.Unit == privacy.Patient
 }
 
 // loaded holds the records of a source. pool and test may be nil.
@@ -90,6 +96,9 @@ func (rf *recordsFrom) load(c *console.Console) (loaded, error) {
 		if pool.Rows() == 0 || train.Rows() == 0 {
 			return loaded{}, fmt.Errorf("pool_where %s leaves %d rows for the pool and %d for the parties: choose a value that both have", rf.poolWhere, pool.Rows(), train.Rows())
 		}
+	}
+	if rf.onePerPatient {
+		train, test = rf.patientsOf(train, schema), rf.patientsOf(test, schema)
 	}
 	for _, part := range []struct {
 		name     string
@@ -183,6 +192,26 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 	}
 	train, schema = dataset.Hospitals(config)
 	return schema, train, nil, nil
+}
+
+// patientsOf returns one record of each patient of a party, chosen at random before any condition,
+// and no record without a patient's number. A schema without a patient column leaves t as it is:
+// plans at unit patient are refused.
+func (rf *recordsFrom) patientsOf(t *dataset.Table, s dataset.Schema) *dataset.Table {
+	if t == nil || !t.Has(s.Patient) {
+		return t
+	}
+	seen, rows := map[[2]string]bool{}, []int{}
+	for _, i := range rand.New(rand.NewPCG(rf.seed, 1)).Perm(t.Rows()) {
+		number, _ := t.Cell(i, s.Patient)
+		party, _ := t.Cell(i, s.Party)
+		if who := [2]string{party, number}; number != "" && !seen[who] {
+			seen[who] = true
+			rows = append(rows, i)
+		}
+	}
+	slices.Sort(rows)
+	return t.Select(rows)
 }
 
 func divide(t *dataset.Table, column, value string) (matching, others *dataset.Table) {

@@ -947,28 +947,28 @@ var mutants = []mutant{
 	},
 	{
 		name: "a patient's record is chosen by the file's order", room: "agent/source", file: "patients.go",
-		old: "!seen || order < old.order", new: "!seen || order < old.order && false",
-		found: "TestPatientsAreNeighbours",
-	},
-	{
-		name: "a patient's records are ranked by the patient's number", room: "agent/source", file: "patients.go",
-		old: "c.mac.Write(record)", new: "c.mac.Write(patient[:])",
+		old: "of.records == 0 || order < of.order", new: "of.records == 0",
 		found: "TestPatientsAreNeighbours",
 	},
 	{
 		name: "records without a number share a patient", room: "agent/source", file: "patients.go",
-		old: "if !known {", new: "if !known && row < 0 {",
+		old: "if who == [dataset.KeySize]byte{} {", new: "if len(record) == 0 {",
 		found: "TestOneOfEachPatient",
 	},
 	{
-		name: "a patient's records are cut before one is chosen", room: "agent/source", file: "patients.go",
-		old: "for row := range b.Rows {", new: "for row := range min(b.Rows, 6) {",
-		found: "TestPatientsAreNeighbours",
+		name: "a study at unit patient reads all records", room: "agent/source", file: "records.go",
+		old: "file = s.patientsFile(d)", new: "file = s.importFile(d)",
+		found: "TestOneOfEachPatient|TestPatientsAlone",
 	},
 	{
-		name: "a study at unit patient gets as many as there are records", room: "agent/source", file: "declaration.go",
+		name: "a file that is read again shows its records at unit patient", room: "agent/source", file: "sources.go",
+		old: "d.Patients, d.Records = 0, RoundDown(", new: "d.Records = RoundDown(",
+		found: "TestPatientsAlone",
+	},
+	{
+		name: "a window at unit patient follows from the records", room: "agent/source", file: "declaration.go", in: "agent/site",
 		old: "return d.Patients", new: "return d.Records",
-		found: "TestNoPatientNumber",
+		found: "TestWindowAtPatient",
 	},
 	{
 		name: "totals of before at patient are those of records", room: "privacy", file: "totals.go",
