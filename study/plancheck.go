@@ -61,7 +61,8 @@ func (p Plan) CheckCommon() error {
 		return err
 	}
 	if p.Unit == privacy.Patient && p.Form < FormCommitted {
-		return PlanError("form", "%d: plans at unit patient have form %d or above", p.Form, FormCommitted)
+		return PlanError("form", "%d: plans at unit patient have form %d or above", p.Form,
+			FormCommitted)
 	}
 	if p.Unit == privacy.Patient && p.Schema.Patient == "" {
 		return PlanError("schema", "unit patient hides all records of a patient, and the schema does not say whose a record is: name the column of the patient's number (patient: COLUMN), or use unit record")

@@ -13,8 +13,8 @@ import (
 	"caucus/protocol"
 )
 
-// An import is one or two table files and a Seen file, named by source and digest, in a folder that only its
-// owner may access. It needs no backup, because declaring the source again makes it again.
+// An import is one or two table files and a Seen file, named by source and digest, in a folder that
+// only its owner may access. It needs no backup, because declaring the source again makes it again.
 
 func (s Sources) importFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".table")
@@ -97,9 +97,10 @@ func (n *newImport) write(seen SourceReading, one *choices) (digest string, err 
 		return "", err
 	}
 	digest, err = n.writeTable(n.table(), n.rows, func([]byte) bool { return true })
-	if patients := len(one.of); err == nil && patients > 0 {
-		_, err = n.writeTable(n.patients(), patients, one.take)
+	if err != nil || len(one.of) == 0 {
+		return digest, err
 	}
+	_, err = n.writeTable(n.patients(), len(one.of), one.take)
 	return digest, err
 }
 
@@ -116,12 +117,13 @@ func (n *newImport) place(d Declaration) error {
 	if err := protocol.WriteSecret(n.sources.seenFile(d), n.seen); err != nil {
 		return err
 	}
-	err := os.Rename(n.table(), n.sources.importFile(d))
-	if err == nil && exists(n.patients()) {
-		err = os.Rename(n.patients(), n.sources.patientsFile(d))
-	}
-	if err != nil {
+	if err := os.Rename(n.table(), n.sources.importFile(d)); err != nil {
 		return err
+	}
+	if exists(n.patients()) {
+		if err := os.Rename(n.patients(), n.sources.patientsFile(d)); err != nil {
+			return err
+		}
 	}
 	return folder.Sync(n.sources.Imports)
 }

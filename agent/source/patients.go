@@ -56,9 +56,10 @@ func newChoices(c *dataset.Coding, key []byte) *choices {
 
 // patient returns the key of a record's patient, zero for a record without a patient's number and
 // if the schema names no patient column.
-func (c *choices) patient(record []byte) (key [dataset.KeySize]byte) {
+func (c *choices) patient(record []byte) [dataset.KeySize]byte {
 	widths := c.coding.Columns()
 	end := len(record) - widths[len(widths)-1]
+	var key [dataset.KeySize]byte
 	copy(key[:], record[end-widths[len(widths)-2]:end])
 	return key
 }
@@ -97,7 +98,8 @@ func (c *choices) take(record []byte) bool {
 
 // notes say how many records patients have, and what that means at unit patient. All numbers are
 // for the site only.
-func (c *choices) notes() (notes []string) {
+func (c *choices) notes() []string {
+	var notes []string
 	several, most := 0, 0
 	for _, of := range c.of {
 		if of.records > 1 {
