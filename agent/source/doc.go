@@ -28,6 +28,6 @@
 //
 //  1. What a site states: source.go, declaration.go.
 //  2. From a file or query to a table: table.go, reading.go (a file becomes encoded records),
-//     import.go (they become a table), patients.go (one record of each patient).
+//     patients.go (one record of each patient), import.go (they become tables).
 //  3. What a study gets, and what a person is shown: records.go, report.go, sources.go.
 package source
