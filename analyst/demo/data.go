@@ -16,9 +16,11 @@ type dealt struct {
 	// biased is the pool without two thirds of the rows of group.
 	biased *dataset.Table
 	group  string
-	test   *dataset.Records
-	even   *dataset.Records // test records, the same number of each class
-	learn  *dataset.Records // pool and private records, for the simulated curves
+	// explaining are the columns of the regression.
+	explaining []string
+	test       *dataset.Records
+	even       *dataset.Records // test records, the same number of each class
+	learn      *dataset.Records // pool and private records, for the simulated curves
 	// clinics have half of the private records, at random, and devices have the other half. wards
 	// have the clinics' records with uneven class shares.
 	clinics, wards, devices []*dataset.Table
@@ -31,7 +33,8 @@ type dealt struct {
 }
 
 func (o Options) data() (dealt, error) {
-	out := dealt{name: "generated hospital data", group: "age >= 60"}
+	out := dealt{name: "generated hospital data", group: "age >= 60",
+		explaining: []string{"age", "sex", "admissions_before"}}
 	var table *dataset.Table
 	if known, err := dataset.LoadKnown("adult"); err == nil && o.Known != nil {
 		table, err = known.Load(o.Known, "train")
@@ -40,6 +43,7 @@ func (o Options) data() (dealt, error) {
 		} else {
 			out.name, out.real, out.schema, out.group = "adult (UCI, Becker & Kohavi 1996)", true,
 				known.Schema, "sex == Male"
+			out.explaining = []string{"age", "sex", "education-num"}
 		}
 	}
 	if !out.real {

@@ -59,7 +59,7 @@ func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 
 // mostStudies is the limit of an agent's spending, as a multiple of one study's ε. A demo runs
 // fewer studies, whose costs add up to slightly more than their number times ε.
-const mostStudies = 10
+const mostStudies = 11
 
 const pollEvery = 500 * time.Millisecond
 

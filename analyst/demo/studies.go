@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"caucus/study/evaluate/judged"
 	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
+	"caucus/study/regress"
 )
 
 type demoCase struct {
@@ -68,6 +70,10 @@ func clinicSums(epsilon float64) study.Proposal {
 // useful, and one study in a setting where the study's kind is not useful.
 func (o Options) cases(data dealt) ([]demoCase, error) {
 	curves, err := study.EncodeTerms(followupTerms)
+	if err != nil {
+		return nil, err
+	}
+	explained, err := study.EncodeTerms(regress.Terms{Columns: data.explaining})
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +146,13 @@ func (o Options) cases(data dealt) ([]demoCase, error) {
 				Purpose: "draw how long patients stay without a relapse, by arm of a trial: counts of them by month, relapse and arm, with noise by coordinator and helper. The patients are made up",
 			},
 			schema: &followup, pool: data.followupPool, poolFile: "followup-pool.csv", own: data.followup, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeCurves(r, pool, data) },
+		},
+		{
+			Proposal: study.Proposal{
+				Name: "explained", Kind: "regress", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators, KindTerms: explained,
+				Purpose: fmt.Sprintf("say how the share with %s goes with each of %s, at equal values of the others, with an interval: sums of their products with noise by coordinator and helper", data.outcome, strings.Join(data.explaining, ", ")),
+			},
+			pool: data.pool, poolFile: PoolFile, own: data.clinics, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeChanges(r, pool, data) },
 		},
 		classify(clinicVotes, data.clinics),
 	}, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"caucus/dataset"
 	"caucus/study"
@@ -75,7 +76,7 @@ func (r Regress) Run(ctx context.Context) (RegressSummary, error) {
 	for _, rows := range d.Parties {
 		m.party(d.Private.Select(rows))
 	}
-	m.truth = m.exact(m.all...)
+	m.truth = m.exact(slices.Concat(m.all...))
 	out.Summary, out.True = summaryOf(p, r.Repeats, &release), m.truth
 	out.Totals = release.Totals
 	if out.Released, err = leastsquares.TableOf(release); err != nil {
@@ -122,30 +123,9 @@ func (r *regressErrors) party(records *dataset.Records) {
 	r.again.party(records.Len(), func(sum []int64, i int) { r.moments.Add(sum, row(i)) })
 }
 
-// exact makes the table of parties without noise, with no row shortened.
-func (r *regressErrors) exact(parties ...[][]float64) leastsquares.Table {
-	sums, records := make([]float64, r.moments.Cells()), int64(0)
-	one := float64(r.moments.One)
-	for _, rows := range parties {
-		for _, u := range rows {
-			if records++; u == nil {
-				continue
-			}
-			at := func(i int) float64 {
-				if i == 0 {
-					return one
-				}
-				return one * u[i-1]
-			}
-			for i := range len(u) + 1 {
-				sums[r.moments.Cell(i, i)] += regress.OfSquare * at(i) * at(i)
-				for j := i + 1; j <= len(u); j++ {
-					sums[r.moments.Cell(i, j)] += regress.OfProduct * at(i) * at(j)
-				}
-			}
-		}
-	}
-	return leastsquares.Of(r.task.Plan(), r.moments.Design, r.task.Pool(), sums, records, 0)
+// exact makes the table of rows without noise, with no row shortened.
+func (r *regressErrors) exact(rows [][]float64) leastsquares.Table {
+	return leastsquares.Exact(r.task.Plan(), r.moments.Design, r.task.Pool(), rows)
 }
 
 // draw draws noise and records once.

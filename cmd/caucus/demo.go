@@ -27,8 +27,8 @@ their privacy cost and their guarantees.
 A fleet of small devices votes (unit: a device). Clinics take part in one study of each
 other kind: sums (unit: a record); sums split between coordinator and helper, so that
 neither sees what an agent sent; labels; ratio; reweigh; describe; evaluate, which
-judges the classifier from sums; and survival, of made-up patients. One study does not help, as its forecast says: the
-clinics are too few for votes. The demo uses the adult data set if --data-dir (or
+judges the classifier from sums; regress; and survival, of made-up patients. One study
+does not help, as its forecast says: the clinics are too few for votes. The demo uses the adult data set if --data-dir (or
 CAUCUS_DATA) has it, else generated hospital data. It stops everything that it started;
 only the report and the releases stay.`,
 		Args: console.NoArguments,

@@ -105,6 +105,25 @@ func Of(p study.Plan, d *regress.Design, pool *auxdata.Pool, sums []float64, rec
 	return out
 }
 
+// Exact makes the table of a checked plan from standardised rows (Design.Standard), without noise
+// and with no row shortened. A record that drops out has no row, nil.
+func Exact(p study.Plan, d *regress.Design, pool *auxdata.Pool, rows [][]float64) Table {
+	sums, one := make([]float64, d.Cells()), float64(d.One)
+	for _, u := range rows {
+		if u == nil {
+			continue
+		}
+		w := append([]float64{1}, u...)
+		for i, v := range w {
+			sums[d.Cell(i, i)] += regress.OfSquare * one * one * v * v
+			for j := i + 1; j < len(w); j++ {
+				sums[d.Cell(i, j)] += regress.OfProduct * one * one * v * w[j]
+			}
+		}
+	}
+	return Of(p, d, pool, sums, int64(len(rows)), 0)
+}
+
 // tableOf makes the table of a design, without numbers.
 func tableOf(d *regress.Design) Table {
 	out := Table{Outcome: d.Outcome.Name(), Share: d.Outcome.Level != "", Radius: d.Radius}
