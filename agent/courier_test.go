@@ -9,6 +9,7 @@ import (
 	"caucus/agent/site"
 	"caucus/internal/folder"
 	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 // TestByFileHoldsTheFolder: a pack is compared with earlier ones, and stored, by one process at a
@@ -16,7 +17,7 @@ import (
 // releases the folder.
 func TestByFileHoldsTheFolder(t *testing.T) {
 	r := newRig(t, nil)
-	authority, err := protocol.NewAuthority(time.Now())
+	authority, err := server.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"caucus/agent/policy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 func helperPins(t testing.TB) policy.Helper {
@@ -15,7 +16,7 @@ func helperPins(t testing.TB) policy.Helper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealing, err := protocol.NewSealingKey()
+	sealing, err := server.NewSealingKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func helperPins(t testing.TB) policy.Helper {
 // TestHelperIsTheCoordinator: an agent whose policy pins the coordinator's own key does not start.
 func TestHelperIsTheCoordinator(t *testing.T) {
 	r := newRig(t, nil)
-	authority, err := protocol.NewAuthority(time.Now())
+	authority, err := server.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"caucus/agent/site"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestPutBackBetween(t *testing.T) {
 	r := newRig(t, nil)
 	r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 5, Delta: 1e-4}
-	authority, err := protocol.NewAuthority(time.Now())
+	authority, err := server.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

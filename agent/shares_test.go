@@ -21,6 +21,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/verify/evidence"
@@ -28,7 +29,7 @@ import (
 
 type agreed struct {
 	signer  *protocol.Signer
-	sealing *protocol.SealingKey
+	sealing *server.SealingKey
 	said    protocol.Acceptance
 }
 
@@ -49,7 +50,7 @@ func (r *rig) task() study.Task {
 }
 
 func (r *rig) agree() agreed {
-	a := agreed{signer: must(protocol.NewSigner()), sealing: must(protocol.NewSealingKey())}
+	a := agreed{signer: must(protocol.NewSigner()), sealing: must(server.NewSealingKey())}
 	own := study.Hash{1}
 	a.said = protocol.Acceptance{
 		Plan: r.hash, Role: shares.Helper.String(), Terms: must(study.TermsDigest(r.task())), Commitment: study.Hash{2}, Coordinator: &own, Sealing: a.sealing.Public(), Step: 1,
@@ -134,7 +135,7 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 		}, "it is a coordinator's"},
 		"another key to seal to": {func(r *rig, a agreed) protocol.Signed {
 			return signed(a, func(s *protocol.Acceptance) {
-				s.Sealing = must(protocol.NewSealingKey()).Public()
+				s.Sealing = must(server.NewSealingKey()).Public()
 			})
 		}, "another sealing key"},
 		"another document's signature": {func(_ *rig, a agreed) protocol.Signed {
@@ -216,7 +217,7 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	}
 	must(0, a.Close())
 	r.refuse = nil
-	r.Config.Policy.Helper.Sealing = protocol.SealingPin(must(protocol.NewSealingKey()).Public())
+	r.Config.Policy.Helper.Sealing = protocol.SealingPin(must(server.NewSealingKey()).Public())
 	a = r.agent(t)
 	round(t, a)
 	round(t, a)
@@ -271,7 +272,7 @@ func (r *rig) serve(t *testing.T) *servers {
 	t.Helper()
 	s := &servers{rig: r, hash: r.hash}
 	signers := [2]*protocol.Signer{wireSigner(), must(protocol.NewSigner())}
-	sealing := must(protocol.NewSealingKey())
+	sealing := must(server.NewSealingKey())
 	for role := range s.both {
 		dir := t.TempDir()
 		c := aggregator.Config{

@@ -20,6 +20,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -112,11 +113,11 @@ func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener,
 			t.Fatal(err)
 		}
 	}
-	authority, err := protocol.NewAuthority(time.Now())
+	authority, err := server.NewAuthority(time.Now())
 	check(err)
 	signer := wireSigner()
 	w := &wire{rig: r, signature: signer.Sign(protocol.PlanDocument, r.study.PlanBytes)}
-	config, err := protocol.ServerTLS(authority, time.Now, func(protocol.Caller) error {
+	config, err := server.TLS(authority, time.Now, func(protocol.Caller) error {
 		return nil
 	})
 	check(err)

@@ -12,6 +12,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -158,7 +159,7 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 	if _, err := w.servers[1].Share(ctx, h); !errors.Is(err, ErrBehind) {
 		t.Errorf("after a restart it goes on: %v", err)
 	}
-	w.sealing = must(protocol.NewSealingKey())
+	w.sealing = must(server.NewSealingKey())
 	w.stop(shares.Helper)
 	must(0, w.start(shares.Helper))
 	must(0, w.servers[1].Reconcile(ctx))
@@ -243,7 +244,7 @@ func TestShownWhileBehind(t *testing.T) {
 				}
 				reconcile := func(lost []privacy.Cost, wantShown int) {
 					t.Helper()
-					w.sealing = must(protocol.NewSealingKey())
+					w.sealing = must(server.NewSealingKey())
 					w.stop(shares.Helper)
 					must(0, w.start(shares.Helper))
 					must(0, w.servers[1].Reconcile(ctx))
@@ -310,7 +311,7 @@ func TestPutBackTwice(t *testing.T) {
 		if err := w.servers[0].Probe(ctx, link{w}); !errors.Is(err, ErrBehind) {
 			t.Fatalf("put back: %v", err)
 		}
-		w.sealing = must(protocol.NewSealingKey())
+		w.sealing = must(server.NewSealingKey())
 		sealings[protocol.SealingPin(w.sealing.Public())] = true
 		w.stop(shares.Helper)
 		must(0, w.start(shares.Helper))
@@ -351,7 +352,7 @@ func TestReplaced(t *testing.T) {
 	w.stop(shares.Helper)
 	w.stop(shares.Coordinator)
 	w.dirs[1], w.signers[1], w.sealing = t.TempDir(), must(protocol.NewSigner()),
-		must(protocol.NewSealingKey())
+		must(server.NewSealingKey())
 	must(0, Create(w.path(1, "shares.db")))
 	must(0, InitHead(w.head(1), w.sealing.Public()))
 	w.said = said{}

@@ -13,6 +13,7 @@ import (
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/bodies"
 )
@@ -50,7 +51,7 @@ type Config struct {
 	Signer *protocol.Signer
 	Other  protocol.SignerKey
 	// Sealing is a helper's sealing key; nil for a coordinator.
-	Sealing *protocol.SealingKey
+	Sealing *server.SealingKey
 	// Task makes a study's task from its stored plan and pool, and checks both at each call.
 	Task func(context.Context, study.Hash) (study.Task, error)
 	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every

@@ -10,6 +10,7 @@ import (
 	"caucus/aggregator/uploading"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -46,7 +47,7 @@ func TestPutBack(t *testing.T) {
 		t.Fatal("it reconciled with the key that contributions are sealed to")
 	}
 	w.stop(shares.Helper)
-	w.sealing = must(protocol.NewSealingKey())
+	w.sealing = must(server.NewSealingKey())
 	must(0, w.start(shares.Helper))
 	helper = w.servers[1]
 	must(0, helper.Reconcile(ctx))
@@ -159,7 +160,7 @@ func TestOpenRefuses(t *testing.T) {
 		"a helper without a key":     func(c *Config) { c.Sealing = nil },
 		"no head file":               func(c *Config) { c.Head += ".none" },
 		"no store":                   func(c *Config) { c.Store += ".none" },
-		"another sealing key":        func(c *Config) { c.Sealing = must(protocol.NewSealingKey()) },
+		"another sealing key":        func(c *Config) { c.Sealing = must(server.NewSealingKey()) },
 		"a coordinator with its key": func(c *Config) { c.Role = shares.Coordinator },
 	} {
 		c := w.config(shares.Helper)

@@ -10,6 +10,7 @@ import (
 	"caucus/aggregation/shares"
 	"caucus/aggregator/uploading"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -471,7 +472,7 @@ func (s sized) Prepare(ctx context.Context, h study.Hash,
 func FuzzUpload(f *testing.F) {
 	task := taskOf(2, 3)
 	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1,
-		uploading.Agreement{Sealing: must(protocol.NewSealingKey()).Public()}))
+		uploading.Agreement{Sealing: must(server.NewSealingKey()).Public()}))
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1})
 	of := must(bodiesOf(task))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -22,6 +22,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/kinds"
@@ -120,7 +121,7 @@ type world struct {
 	tasks   map[study.Hash]study.Task
 	dirs    [2]string
 	signers [2]*protocol.Signer
-	sealing *protocol.SealingKey
+	sealing *server.SealingKey
 	servers [2]*Server
 	ledgers [2]*journal.Journal
 	// point, if not nil, is called at each effect; it may panic with killed.
@@ -144,7 +145,7 @@ func (s *said) note(t testing.TB, r shares.Role, what string, is any) {
 }
 
 func newWorld(t testing.TB, tasks ...study.Task) *world {
-	w := &world{t: t, tasks: map[study.Hash]study.Task{}, sealing: must(protocol.NewSealingKey())}
+	w := &world{t: t, tasks: map[study.Hash]study.Task{}, sealing: must(server.NewSealingKey())}
 	for _, task := range tasks {
 		w.tasks[task.Hash()] = task
 	}

@@ -14,6 +14,7 @@ import (
 	"caucus/coordinator/members"
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 	"caucus/study"
 	"caucus/study/life"
@@ -23,7 +24,7 @@ import (
 // this process started.
 func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply,
 	error) {
-	var members []protocol.Member
+	var members []admin.Member
 	err := s.store.View(ctx, func(tx records.Tx) (err error) {
 		members, err = tx.Members(s.config.Clock.Now())
 		return err
@@ -248,7 +249,7 @@ func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	known := map[string]bool{}
 	for _, m := range members {
 		known[m.Name] = m.Role == protocol.RoleParty &&
-			(m.Status == protocol.StatusEnrolled || m.Status == protocol.StatusInvited)
+			(m.Status == admin.StatusEnrolled || m.Status == admin.StatusInvited)
 	}
 	var unknown []string
 	for _, p := range plan.Roster {

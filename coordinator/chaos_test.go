@@ -34,6 +34,8 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/admin"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
@@ -332,17 +334,17 @@ type chaos struct {
 	answered atomic.Int64 // calls of the operator
 }
 
-func (c *chaos) dial(name string) *protocol.Client {
+func (c *chaos) dial(name string) *admin.Client {
 	c.mu.Lock()
 	id := c.identities[name]
 	c.mu.Unlock()
 	// a thousand parties that dial at once take turns
 	patience := 2*time.Second + time.Duration(c.Parties)*10*time.Millisecond
-	return must(protocol.Dial(id, protocol.DialOptions{Timeout: patience}))
+	return must(admin.Dial(id, protocol.DialOptions{Timeout: patience}))
 }
 
 // follows dials the addresses that the coordinator sent, if they are new, as agents do.
-func (c *chaos) follows(client *protocol.Client, name string, l protocol.Listing) *protocol.Client {
+func (c *chaos) follows(client *admin.Client, name string, l protocol.Listing) *admin.Client {
 	c.mu.Lock()
 	next, news := c.identities[name].Follow(client.Keys(), l.Addresses)
 	c.identities[name] = next
@@ -543,7 +545,7 @@ func (c *chaos) breaks() map[string]int {
 }
 
 // body is a party's contribution to a study: the same bytes each time.
-func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte, error) {
+func (c *chaos) body(client *admin.Client, s protocol.Summary, i int) ([]byte, error) {
 	c.mu.Lock()
 	had := c.sent[s.Hash][c.roster[i]]
 	c.mu.Unlock()
@@ -557,7 +559,7 @@ func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte
 			return nil, err
 		}
 		task := must(newStudyChecker(whole.Plan, c.pool)).task
-		sealing := must(protocol.LoadSealingKey(filepath.Join(c.helper.dir,
+		sealing := must(server.LoadSealingKey(filepath.Join(c.helper.dir,
 			"sealing.key"))).Public()
 		body = must(uploading.Contribute(task, c.roster[i], inputs(task, i),
 			uploading.Agreement{Sealing: sealing, Acceptance: whole.Helper.Digest()}))
@@ -654,7 +656,7 @@ func unharmed(t *testing.T, size chaosSize) {
 	c.roster, c.pool = names(c.Parties), poolOf(c.Parties)
 	slices.Sort(c.roster)
 	for _, p := range c.roster {
-		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(p)})
+		text, _, err := w.operator.Invite(ctx, admin.InviteOptions{Name: string(p)})
 		must(0, err)
 		c.identities[string(p)] = must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
 			must(protocol.NewEnrolment()), protocol.DialOptions{}))

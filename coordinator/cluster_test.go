@@ -23,6 +23,7 @@ import (
 	"caucus/internal/testserver"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -87,16 +88,16 @@ func standBy(t *testing.T, c folder.Config) (led <-chan *folder.Stores, stop fun
 func dialsBoth(w *world, other folder.Config) {
 	both := w.server.Addr() + "," + other.Listen
 	for _, name := range []string{"p0", "p1"} {
-		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+		text, _, err := w.operator.Invite(context.Background(), admin.InviteOptions{Name: name})
 		must(0, err)
 		id := must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)),
 			must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
 		w.parties[name].Close()
-		w.parties[name] = must(protocol.Dial(id,
+		w.parties[name] = must(admin.Dial(id,
 			protocol.DialOptions{Coordinator: both, Now: w.clock.Now}))
 	}
 	w.operator.Close()
-	w.operator = must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
+	w.operator = must(admin.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
 		protocol.DialOptions{Coordinator: both, Now: w.clock.Now}))
 	w.call()
 }
@@ -260,7 +261,7 @@ func TestPromotedApart(t *testing.T) {
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
 	var ids []protocol.Identity // for callers that know both leaders
 	for _, p := range names(2) {
-		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(p)})
+		text, _, err := w.operator.Invite(ctx, admin.InviteOptions{Name: string(p)})
 		must(0, err)
 		ids = append(ids, must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
 			must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now})))
@@ -293,11 +294,11 @@ func TestPromotedApart(t *testing.T) {
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
 	w.call()
 	w.wait("trial", study.Sealed, study.Folded)
-	operator := must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
+	operator := must(admin.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
 		protocol.DialOptions{Coordinator: other.Addr(), Now: w.clock.Now}))
 	defer operator.Close()
 	for i, id := range ids {
-		c := must(protocol.Dial(id,
+		c := must(admin.Dial(id,
 			protocol.DialOptions{Coordinator: other.Addr(), Now: w.clock.Now}))
 		defer c.Close()
 		must(c.Studies(ctx))
@@ -311,7 +312,7 @@ func TestPromotedApart(t *testing.T) {
 	charges := func(s *Server) int64 {
 		return must(privacy.Verify(ctx, s.scheduler.releaser.journal))[privacy.Party].Charges
 	}
-	for where, c := range map[string]*protocol.Client{"the primary": w.operator,
+	for where, c := range map[string]*admin.Client{"the primary": w.operator,
 		"the copy": operator} {
 		if now := must(c.Study(ctx, "trial")); now.State == study.Released {
 			t.Errorf("released at %s", where)

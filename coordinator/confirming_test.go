@@ -12,6 +12,7 @@ import (
 	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -105,7 +106,7 @@ func TestHelperForgets(t *testing.T) {
 				t.Error("parties are still given the helper's acceptance")
 			}
 			_, err := w.operator.Amend(ctx, "trial",
-				protocol.AmendOptions{Deadline: w.clock.Now().Add(600 * time.Hour)})
+				admin.AmendOptions{Deadline: w.clock.Now().Add(600 * time.Hour)})
 			if !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), want) {
 				t.Errorf("taken up again: %v", err)
 			}

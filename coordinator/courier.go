@@ -13,6 +13,7 @@ import (
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/life"
 )
@@ -69,7 +70,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 		if err != nil && !errors.Is(err, records.ErrNone) {
 			return err
 		}
-		if private, err = protocol.NewSealKey(); err != nil {
+		if private, err = server.NewSealKey(); err != nil {
 			return err
 		}
 		return tx.SetSealKey(c.hash, private, s.signer.Key())
@@ -77,7 +78,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	if err != nil || private == nil {
 		return nil, err
 	}
-	return protocol.SealKeyOf(private)
+	return server.SealKeyOf(private)
 }
 
 // notice states a study's state for one party. It includes the receipt if the party's answer came
@@ -276,7 +277,7 @@ func (s *Server) unseal(ctx context.Context, c *runningStudy,
 	}
 	var public []byte
 	if !none {
-		if public, err = protocol.SealKeyOf(private); err != nil {
+		if public, err = server.SealKeyOf(private); err != nil {
 			return protocol.OpenedAnswer{}, err
 		}
 	}

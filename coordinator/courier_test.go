@@ -16,6 +16,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -297,9 +298,9 @@ func TestCarriedKilled(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "coordinator")
 		copyFolder(dir, w.config.Dir)
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
-		hand := func(kill string) (accepted protocol.AcceptedAnswer, err error) {
+		hand := func(kill string) (accepted admin.AcceptedAnswer, err error) {
 			c := startChild(t, dir, kill)
-			client := must(protocol.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
+			client := must(admin.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
 			defer client.Close()
 			accepted, err = client.Accept(ctx, file)
 			if kill == "" {

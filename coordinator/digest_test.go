@@ -22,6 +22,7 @@ import (
 	"caucus/internal/testserver"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 	"caucus/study/describe"
 )
@@ -180,7 +181,7 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 					continue
 				}
 				_, err := w.operator.Amend(ctx, g.hash.String(),
-					protocol.AmendOptions{Deadline: g.plan.Deadline.Add(time.Hour)})
+					admin.AmendOptions{Deadline: g.plan.Deadline.Add(time.Hour)})
 				if form == 0 && (err == nil || !strings.Contains(err.Error(), "make a new plan")) ||
 					form != 0 && err != nil {
 					t.Errorf("%s is reopened: %v", g.plan.Name, err)

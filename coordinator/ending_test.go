@@ -14,6 +14,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -81,7 +82,7 @@ func TestClosed(t *testing.T) {
 		error){w.operator.CloseStudy,
 		func(ctx context.Context, ref string) (protocol.Study, error) {
 			return w.operator.Amend(ctx, ref,
-				protocol.AmendOptions{Deadline: w.clock.Now().Add(24 * time.Hour)})
+				admin.AmendOptions{Deadline: w.clock.Now().Add(24 * time.Hour)})
 		}} {
 		if _, err := verb(ctx, "trial"); !errors.Is(err, study.ErrNotOpen) {
 			t.Errorf("after its release: %v", err)
@@ -115,12 +116,12 @@ func TestReopened(t *testing.T) {
 	first := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)))
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 4)))
 	if _, err := w.operator.Amend(ctx, "trial",
-		protocol.AmendOptions{Deadline: w.clock.Now().Add(-time.Minute)}); !errors.Is(err,
+		admin.AmendOptions{Deadline: w.clock.Now().Add(-time.Minute)}); !errors.Is(err,
 		study.ErrAmendment) {
 		t.Errorf("a deadline in the past: %v", err)
 	}
 	must(w.operator.Amend(ctx, "trial",
-		protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}))
+		admin.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}))
 	w.clock.add(90 * time.Minute)
 	if now := must(w.operator.Study(ctx, "trial")); now.State != study.Open {
 		t.Fatalf("it is %s before its extended deadline", now.State)
@@ -132,7 +133,7 @@ func TestReopened(t *testing.T) {
 	w.stop()
 	w.start()
 	must(w.operator.Amend(ctx, "trial",
-		protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour), Minimum: 2}))
+		admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour), Minimum: 2}))
 	w.stop()
 	w.start()
 	now := w.wait("trial", study.Open)
@@ -182,7 +183,7 @@ func TestNotReopenedAfterACharge(t *testing.T) {
 	charges := must(must(c.studyChecker(ctx)).task.Charges(0))
 	must(0, study.ChargeAll(ctx, l, s.Hash, charges))
 	if _, err := w.operator.Amend(ctx, "trial",
-		protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
+		admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
 		study.ErrNotOpen) || !strings.Contains(err.Error(), "drawn and charged") {
 		t.Errorf("reopened after its charge: %v", err)
 	}
@@ -207,7 +208,7 @@ func TestLostChargeReopensNothing(t *testing.T) {
 	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, folder.LedgerFile))).Close())
 	w.start()
 	if _, err := w.operator.Amend(ctx, "trial",
-		protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
+		admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
 		protocol.ErrUnavailable) {
 		t.Errorf("reopened by a ledger that has forgotten its charge: %v", err)
 	}
@@ -225,7 +226,7 @@ func TestPutBackReopensNothing(t *testing.T) {
 	w.server.scheduler.releaser.witness.behind = privacy.ErrBehind
 	w.server.scheduler.releaser.witness.mu.Unlock()
 	if _, err := w.operator.Amend(ctx, "trial",
-		protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
+		admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
 		protocol.ErrUnavailable) {
 		t.Errorf("reopened by a coordinator that was put back: %v", err)
 	}

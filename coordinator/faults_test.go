@@ -22,11 +22,12 @@ import (
 	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 	"caucus/study"
 )
 
-// raw is a connection for calls that a protocol.Client never makes.
+// raw is a connection for calls that a admin.Client never makes.
 func (w *world) raw(id protocol.Identity) *grpc.ClientConn {
 	w.t.Helper()
 	roots := x509.NewCertPool()
@@ -42,7 +43,7 @@ func (w *world) raw(id protocol.Identity) *grpc.ClientConn {
 }
 
 func (w *world) identity(name string) protocol.Identity {
-	text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+	text, _, err := w.operator.Invite(context.Background(), admin.InviteOptions{Name: name})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -205,10 +206,10 @@ func TestMachineTrouble(t *testing.T) {
 		t.Errorf("coordinator is away: %v", err)
 	}
 	w.start()
-	for _, c := range []*protocol.Client{p1, p2} {
+	for _, c := range []*admin.Client{p1, p2} {
 		for {
 			_, err := c.Contribute(ctx, s.Hash,
-				ballotFor(map[*protocol.Client]int{p1: 1, p2: 2}[c], 3))
+				ballotFor(map[*admin.Client]int{p1: 1, p2: 2}[c], 3))
 			if err == nil {
 				break
 			}

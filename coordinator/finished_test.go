@@ -12,6 +12,7 @@ import (
 
 	"caucus/internal/testlevel"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 	"caucus/study/life"
 )
@@ -99,7 +100,7 @@ func TestFinishedStudiesAreListed(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		c := w.server.registry.byHash(s.Hash)
-		for name, client := range map[string]*protocol.Client{"p0": w.parties["p0"],
+		for name, client := range map[string]*admin.Client{"p0": w.parties["p0"],
 			"p2": w.parties["p2"], "stranger": w.parties["stranger"], "operator": w.operator} {
 			caller := protocol.Caller{Name: name, Role: protocol.RoleParty}
 			if name == "operator" {

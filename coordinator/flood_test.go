@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 )
 
@@ -115,7 +116,7 @@ func TestStrangersHoldNoMemory(t *testing.T) {
 	before := heap()
 	revoked := w.identity("revoked")
 	must(0, w.operator.Revoke(ctx, "revoked"))
-	invitation := invite(t, w, protocol.InviteOptions{Name: "invited"})
+	invitation := invite(t, w, admin.InviteOptions{Name: "invited"})
 	key := keyOf(invitation)
 	floods := []struct {
 		who         string

@@ -15,7 +15,9 @@ import (
 
 	"caucus/coordinator/folder"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 )
 
 // stalled starts a party's contribution and sends only its header.
@@ -262,7 +264,7 @@ func TestOnlyTLS13(t *testing.T) {
 		t.Errorf("no certificate: %v", err)
 	}
 	// Conversely, a server that only speaks TLS 1.2.
-	old := must(protocol.ServerTLS(w.server.authority, time.Now, func(protocol.Caller) error {
+	old := must(server.TLS(w.server.authority, time.Now, func(protocol.Caller) error {
 		return nil
 	}))
 	old.MinVersion, old.MaxVersion, old.NextProtos = tls.VersionTLS12, tls.VersionTLS12,
@@ -280,7 +282,7 @@ func TestOnlyTLS13(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	c := must(protocol.Dial(id, protocol.DialOptions{Coordinator: listener.Addr().String(),
+	c := must(admin.Dial(id, protocol.DialOptions{Coordinator: listener.Addr().String(),
 		Timeout: 2 * time.Second}))
 	if _, err := c.Studies(context.Background()); err == nil ||
 		!strings.Contains(err.Error(), "protocol version") {

@@ -12,11 +12,12 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
 // headWorld has an open study of two parties. One has contributed, and the other is p1.
-func headWorld(t *testing.T) (w *world, s protocol.Study, p1 *protocol.Client) {
+func headWorld(t *testing.T) (w *world, s protocol.Study, p1 *admin.Client) {
 	t.Helper()
 	w = newWorld(t, nil)
 	p0, p1 := w.enrol("p0"), w.enrol("p1")

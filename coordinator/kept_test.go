@@ -24,6 +24,7 @@ import (
 	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/kinds/results"
 	"caucus/study/labels"
@@ -290,7 +291,7 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	c := folder.DefaultConfig(".")
 	c.WitnessWait, c.Clock = 0, clock.Clock{}.Complete()
 	c.Checkpoint, c.Log = func(string) {}, slog.New(slog.DiscardHandler)
-	s := &Server{config: c, counts: watch.NewCounts(), authority: must(protocol.NewAuthority(now)),
+	s := &Server{config: c, counts: watch.NewCounts(), authority: must(server.NewAuthority(now)),
 		signer: signer, store: store}
 	s.keys = must(protocol.FollowKeys(signer.Key(), nil))
 	must(0, s.assemble(&pages{}))

@@ -14,6 +14,8 @@ import (
 
 	"caucus/coordinator/folder"
 	"caucus/protocol"
+	"caucus/protocol/admin"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -24,17 +26,17 @@ func TestRotate(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	id := w.identity("p2")
-	text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "late"})
+	text, _, err := w.operator.Invite(ctx, admin.InviteOptions{Name: "late"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := w.small(3)
 	first := w.server.signer.Key()
-	stolen := must(protocol.LoadAuthority(w.config.Path(folder.CAFile),
+	stolen := must(server.LoadAuthority(w.config.Path(folder.CAFile),
 		w.config.Path(folder.CAKeyFile)))
 	before := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
 	memory := filepath.Join(t.TempDir(), "memory") // what p0 remembers from before the change
-	keeps := must(protocol.Dial(id,
+	keeps := must(admin.Dial(id,
 		protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory}))
 	must(keeps.Studies(ctx))
 	keeps.Close()
@@ -94,7 +96,7 @@ func TestRotate(t *testing.T) {
 	w.enrol("new")
 
 	w.wait("trial", study.Released)
-	for _, who := range []*protocol.Client{w.operator, c2} {
+	for _, who := range []*admin.Client{w.operator, c2} {
 		if _, err := who.Studies(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +120,7 @@ func TestRotate(t *testing.T) {
 	again := w.identity("p0")
 	for what, who := range map[string]protocol.Identity{"a new operator": profile,
 		"a party enrolled anew": again} {
-		c, err := protocol.Dial(who,
+		c, err := admin.Dial(who,
 			protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory})
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -136,7 +138,7 @@ func TestRotate(t *testing.T) {
 
 	// A thief with the first keys cannot act as the coordinator for callers that followed the
 	// change, but still can for the others.
-	config := must(protocol.ServerTLS(stolen, w.clock.Now, func(protocol.Caller) error {
+	config := must(server.TLS(stolen, w.clock.Now, func(protocol.Caller) error {
 		return nil
 	}))
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
@@ -146,7 +148,7 @@ func TestRotate(t *testing.T) {
 	defer func() { impostor.Stop(); <-done }()
 	for who, want := range map[*protocol.Identity]string{&renewed: "is not the coordinator",
 		&id: "another version"} {
-		c := must(protocol.Dial(*who,
+		c := must(admin.Dial(*who,
 			protocol.DialOptions{Coordinator: listener.Addr().String(), Now: w.clock.Now}))
 		if _, err := c.Studies(ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the impostor is heard: %v, want …%s…", err, want)

@@ -22,6 +22,7 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -150,7 +151,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	identities := map[study.PartyID]protocol.Identity{}
 	for _, p := range roster {
 		text, _, err := w.operator.Invite(context.Background(),
-			protocol.InviteOptions{Name: string(p)})
+			admin.InviteOptions{Name: string(p)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,9 +234,9 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 	hash := study.HashOf(must(plan.Canonical()))
 	receipts := map[study.PartyID][]byte{}
 	// attempt makes a call until the coordinator answers. It starts a killed coordinator again.
-	attempt := func(id protocol.Identity, call func(*protocol.Client) error) {
+	attempt := func(id protocol.Identity, call func(*admin.Client) error) {
 		for {
-			client := must(protocol.Dial(id,
+			client := must(admin.Dial(id,
 				protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second,
 					Transfer: 5 * time.Second}))
 			err := call(client)
@@ -253,12 +254,12 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 			}
 		}
 	}
-	attempt(operator, func(o *protocol.Client) error {
+	attempt(operator, func(o *admin.Client) error {
 		_, err := o.Open(ctx, plan.Name)
 		return err
 	})
 	var bodies [][]byte
-	attempt(parties[plan.Roster[0]], func(o *protocol.Client) error {
+	attempt(parties[plan.Roster[0]], func(o *admin.Client) error {
 		s, err := o.Study(ctx, plan.Name)
 		if err == nil {
 			bodies = under(s.Helper)
@@ -267,7 +268,7 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 	})
 	for round := range 2 { // the second round sends everything again
 		for i, p := range plan.Roster {
-			attempt(parties[p], func(o *protocol.Client) error {
+			attempt(parties[p], func(o *admin.Client) error {
 				r, err := o.Contribute(ctx, hash, bodies[i])
 				if err != nil {
 					return err
@@ -284,7 +285,7 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		// Agents call all the time, and after a start, the release waits for their calls. With
 		// PostgreSQL, a start also asks for contributions again.
 		for i, p := range plan.Roster {
-			attempt(parties[p], func(o *protocol.Client) error {
+			attempt(parties[p], func(o *admin.Client) error {
 				list, err := o.Studies(ctx)
 				if err == nil && len(list.Studies) > 0 && list.Studies[0].Lost {
 					_, err = o.Contribute(ctx, hash, bodies[i])
@@ -292,7 +293,7 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 				return err
 			})
 		}
-		attempt(operator, func(o *protocol.Client) error {
+		attempt(operator, func(o *admin.Client) error {
 			s, err := o.Study(ctx, plan.Name)
 			state = s.State
 			return err

@@ -17,6 +17,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -81,9 +82,9 @@ func TestKillBudget(t *testing.T) {
 		h := keepHelper(t, second, killHelper)
 		c := startChild(t, dir, killCoordinator)
 		// attempt makes a call until it succeeds, and starts a killed coordinator again.
-		attempt := func(call func(*protocol.Client) error) {
+		attempt := func(call func(*admin.Client) error) {
 			for {
-				client := must(protocol.Dial(operator, protocol.DialOptions{
+				client := must(admin.Dial(operator, protocol.DialOptions{
 					Coordinator: c.address, Timeout: 5 * time.Second,
 				}))
 				err := call(client)
@@ -103,7 +104,7 @@ func TestKillBudget(t *testing.T) {
 		until := func(name string, is func(protocol.Study) bool) {
 			var now protocol.Study
 			for ; !is(now); time.Sleep(10 * time.Millisecond) {
-				attempt(func(o *protocol.Client) (err error) {
+				attempt(func(o *admin.Client) (err error) {
 					_, err = o.Waive(ctx, "trial") // the parties make no calls in this test
 					if err == nil || errors.Is(err, protocol.ErrInvalid) {
 						now, err = o.Study(ctx, name)
@@ -117,7 +118,7 @@ func TestKillBudget(t *testing.T) {
 			until("trial", func(s protocol.Study) bool {
 				return strings.Contains(s.Reason, "budget")
 			})
-			attempt(func(o *protocol.Client) error {
+			attempt(func(o *admin.Client) error {
 				_, err := o.Cancel(ctx, "trial", "")
 				if errors.Is(err, study.ErrNotOpen) { // the kill came after the cancellation
 					return nil
@@ -130,7 +131,7 @@ func TestKillBudget(t *testing.T) {
 			return len(must(helper.Studies(ctx, must(helper.LoadConfig(second)))))
 		}
 		for ; places() > 0; time.Sleep(20 * time.Millisecond) {
-			attempt(func(o *protocol.Client) error { _, err := o.Study(ctx, "trial"); return err })
+			attempt(func(o *admin.Client) error { _, err := o.Study(ctx, "trial"); return err })
 		}
 		must(0, c.cmd.Process.Signal(syscall.SIGTERM))
 		effects = append(effects, c.end()...)
@@ -146,7 +147,7 @@ func TestKillBudget(t *testing.T) {
 		h = keepHelper(t, second, "")
 		defer h.end()
 		c = startChild(t, dir, "")
-		attempt(func(o *protocol.Client) error { _, err := o.Open(ctx, "next"); return err })
+		attempt(func(o *admin.Client) error { _, err := o.Open(ctx, "next"); return err })
 		if n := places(); n != 1 {
 			t.Errorf("%s: %d studies take a place", killed, n)
 		}

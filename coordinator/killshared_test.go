@@ -25,6 +25,8 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/admin"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
@@ -168,7 +170,7 @@ func TestKillShared(t *testing.T) {
 	roster := names(parties)
 	for _, p := range roster {
 		text, _, err := w.operator.Invite(context.Background(),
-			protocol.InviteOptions{Name: string(p)})
+			admin.InviteOptions{Name: string(p)})
 		must(0, err)
 		identities[p] = must(protocol.Enrol(context.Background(),
 			must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()),
@@ -182,7 +184,7 @@ func TestKillShared(t *testing.T) {
 	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical()), nil))
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
-	sealing := must(protocol.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()
+	sealing := must(server.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()
 	under := func(acceptance protocol.Signed) (bodies [][]byte) {
 		for i, p := range roster {
 			bodies = append(bodies,
@@ -277,7 +279,7 @@ func TestKillTold(t *testing.T) {
 		c := aggregators.Config{Role: role, Store: filepath.Join(dir, folder.SharesFile),
 			Head: head, Signer: must(protocol.LoadSigner(filepath.Join(dir, key)))}
 		if role == shares.Helper {
-			c.Sealing = must(protocol.LoadSealingKey(filepath.Join(dir, "sealing.key")))
+			c.Sealing = must(server.LoadSealingKey(filepath.Join(dir, "sealing.key")))
 		}
 		c.Journal = must(journal.OpenSQLite(filepath.Join(dir, folder.LedgerFile)))
 		a := must(aggregators.Open(ctx, c))

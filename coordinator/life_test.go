@@ -14,6 +14,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -62,7 +63,7 @@ func TestLife(t *testing.T) {
 	if l := must(outsider.Studies(ctx)); len(l.Studies) != 0 {
 		t.Errorf("an outsider sees %+v", l.Studies)
 	}
-	for ref, who := range map[string]*protocol.Client{"trial": outsider, "nothing": w.operator,
+	for ref, who := range map[string]*admin.Client{"trial": outsider, "nothing": w.operator,
 		draft.Hash.String()[:7]: w.operator} {
 		if _, err := who.Study(ctx, ref); !errors.Is(err, protocol.ErrNotFound) {
 			t.Errorf("show %q: %v", ref, err)
@@ -83,7 +84,7 @@ func TestLife(t *testing.T) {
 		t.Error("a resend got another receipt")
 	}
 	for what, c := range map[string]struct {
-		who  *protocol.Client
+		who  *admin.Client
 		plan study.Hash
 		body []byte
 		want error

@@ -23,6 +23,7 @@ import (
 	"caucus/coordinator/records"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -196,7 +197,7 @@ func BenchmarkFleet(b *testing.B) {
 	memory := func(when string) { b.ReportMetric(server.memory("VmRSS")/1e6, "MB-"+when) }
 	for b.Loop() {
 		memory("before")
-		clients := make([]*protocol.Client, n)
+		clients := make([]*admin.Client, n)
 		each("first-poll", func(i int) {
 			clients[i] = w.dial(ids[i])
 			must(clients[i].Studies(ctx))

@@ -12,6 +12,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -46,7 +47,7 @@ func TestPlaceEnds(t *testing.T) {
 				t.Errorf("it says: %s", w.state().Reason)
 			}
 			if _, err := w.operator.Amend(ctx, "trial",
-				protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
+				admin.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
 				study.ErrNotOpen) {
 				t.Errorf("taken up again: %v", err)
 			}
@@ -115,7 +116,7 @@ func TestHalfIsEnded(t *testing.T) {
 		t.Errorf("it goes on: %v", err)
 	}
 	if _, err := w.operator.Amend(ctx, "trial",
-		protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
+		admin.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
 		study.ErrNotOpen) {
 		t.Errorf("taken up again: %v", err)
 	}

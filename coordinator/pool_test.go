@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 // The environment that makes the test binary fetch a pool: a folder with
@@ -24,7 +25,7 @@ const (
 
 func runFetch() {
 	ctx, folder := context.Background(), os.Getenv(fetchFolder)
-	c := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(folder, "identity.yaml"))),
+	c := must(admin.Dial(must(protocol.LoadIdentity(filepath.Join(folder, "identity.yaml"))),
 		protocol.DialOptions{Coordinator: os.Getenv(fetchAddress)}))
 	must(c.Pool(ctx, must(c.Study(ctx, os.Getenv(fetchStudy))), folder))
 }
@@ -108,7 +109,7 @@ func TestPoolResumesAfterKill(t *testing.T) {
 }
 
 // dialFor is a client that is closed at the end of the test.
-func (w *world) dialFor(id protocol.Identity) *protocol.Client {
+func (w *world) dialFor(id protocol.Identity) *admin.Client {
 	c := w.dial(id)
 	w.t.Cleanup(func() { c.Close() })
 	return c

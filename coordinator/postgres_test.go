@@ -25,6 +25,7 @@ import (
 	"caucus/internal/testserver"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -47,7 +48,7 @@ func TestMove(t *testing.T) {
 	for i := range 2 {
 		must(w.parties[string(names(3)[i])].Contribute(ctx, second.Hash, ballotFor(i, 3)))
 	}
-	members := func() []protocol.Member {
+	members := func() []admin.Member {
 		all := must(w.operator.Members(ctx))
 		for i := range all {
 			all[i].Seen = time.Time{}
@@ -156,21 +157,21 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("the metrics of a standby: %s", body)
 	}
 	metrics.Body.Close()
-	both := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir,
+	both := must(admin.Dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir,
 		folder.OperatorFile))),
 		protocol.DialOptions{Coordinator: w.server.Addr() + "," + other.Listen}))
 	defer both.Close()
 	must(both.Members(ctx))
-	var parties []*protocol.Client // they know both addresses
+	var parties []*admin.Client // they know both addresses
 	for _, name := range []string{"p0", "p1"} {
 		w.parties[name].Close()
 		delete(w.parties, name)
-		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: name})
+		text, _, err := w.operator.Invite(ctx, admin.InviteOptions{Name: name})
 		must(0, err)
 		id := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
 			must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
 		id.Coordinator = w.server.Addr() + "," + other.Listen
-		c := must(protocol.Dial(id, protocol.DialOptions{Now: w.clock.Now}))
+		c := must(admin.Dial(id, protocol.DialOptions{Now: w.clock.Now}))
 		defer c.Close()
 		parties, w.parties[name] = append(parties, c), c
 	}

@@ -15,6 +15,7 @@ import (
 	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -80,7 +81,7 @@ func TestReleasePutBack(t *testing.T) {
 			}
 			must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 4)))
 			must(w.operator.Amend(ctx, "trial",
-				protocol.AmendOptions{Deadline: w.clock.Now().Add(3 * time.Hour)}))
+				admin.AmendOptions{Deadline: w.clock.Now().Add(3 * time.Hour)}))
 			must(w.operator.CloseStudy(ctx, "trial"))
 			w.wait("trial", study.Released)
 			r := must(w.operator.Release(ctx, "trial"))

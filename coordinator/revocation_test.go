@@ -16,6 +16,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 )
 
@@ -111,7 +112,7 @@ func TestRevokedMidUpload(t *testing.T) {
 	ctx := context.Background()
 	var first protocol.Identity
 	for i, name := range names(3) {
-		invitation, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(name)})
+		invitation, _, err := w.operator.Invite(ctx, admin.InviteOptions{Name: string(name)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -41,7 +42,7 @@ import (
 type stage struct {
 	parties   []study.PartyID
 	began     time.Time
-	authority *protocol.Authority
+	authority *server.Authority
 	signer    *protocol.Signer
 	operator  *x509.Certificate
 	members   map[study.PartyID]*x509.Certificate
@@ -91,7 +92,7 @@ func newStage(of scene) *stage {
 		plans: map[study.Hash]study.Plan{}, named: map[string]study.Hash{}, pool: poolOf(2 * n), sums: map[string][]byte{},
 		kept: map[study.Hash]map[study.PartyID][2][]byte{},
 	}
-	s.authority, s.signer = must(protocol.NewAuthority(s.began)), must(protocol.NewSigner())
+	s.authority, s.signer = must(server.NewAuthority(s.began)), must(protocol.NewSigner())
 	d := newMemoryDisk()
 	defer d.end()
 	must(0, d.tables.Update(context.Background(), func(tx records.Tx) error {

@@ -29,6 +29,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -40,7 +41,7 @@ type Server struct {
 	*members.Registrar
 
 	config       folder.Config
-	authority    *protocol.Authority
+	authority    *server.Authority
 	signer       *protocol.Signer
 	addresses    *addressBook
 	cluster      *cluster.Cluster // nil: no other replicas are known

@@ -28,6 +28,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
@@ -618,7 +619,7 @@ func TestSharedEndings(t *testing.T) {
 		if _, err := w.operator.CloseStudy(ctx, "trial"); !errors.Is(err, study.ErrTooFew) {
 			t.Errorf("closed with too few: %v", err)
 		}
-		must(w.operator.Amend(ctx, "trial", protocol.AmendOptions{Minimum: 2}))
+		must(w.operator.Amend(ctx, "trial", admin.AmendOptions{Minimum: 2}))
 		must(w.operator.CloseStudy(ctx, "trial"))
 		w.wait("trial", study.Released)
 		if r := w.verified(); r.Parties != 2 || len(r.Amendments) != 1 {
@@ -633,7 +634,7 @@ func TestSharedEndings(t *testing.T) {
 		w.clock.add(2 * time.Hour)
 		w.wait("trial", study.Failed)
 		must(w.operator.Amend(ctx, "trial",
-			protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}))
+			admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}))
 		for i := range 3 {
 			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
 		}
@@ -658,7 +659,7 @@ func TestSharedEndings(t *testing.T) {
 			t.Errorf("the coordinator's ledger has %d entries", n)
 		}
 		if _, err := w.operator.Amend(ctx, "trial",
-			protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
+			admin.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
 			study.ErrNotOpen) {
 			t.Errorf("taken up again after its contributions were given away: %v", err)
 		}

@@ -23,6 +23,7 @@ import (
 
 	"caucus/coordinator/folder"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 )
 
@@ -195,10 +196,10 @@ func TestHandshakes(t *testing.T) {
 		return err
 	}
 	used, over, unused, withdrawn := invite(t, w,
-		protocol.InviteOptions{Name: "used", Valid: 80 * 24 * time.Hour}), invite(t, w,
-		protocol.InviteOptions{Name: "over", Valid: time.Hour}),
-		invite(t, w, protocol.InviteOptions{Name: "unused", Valid: 48 * time.Hour}), invite(t, w,
-			protocol.InviteOptions{Name: "withdrawn"})
+		admin.InviteOptions{Name: "used", Valid: 80 * 24 * time.Hour}), invite(t, w,
+		admin.InviteOptions{Name: "over", Valid: time.Hour}),
+		invite(t, w, admin.InviteOptions{Name: "unused", Valid: 48 * time.Hour}), invite(t, w,
+			admin.InviteOptions{Name: "withdrawn"})
 	enrolment := must(protocol.NewEnrolment())
 	member := must(protocol.Enrol(ctx, used, enrolment, protocol.DialOptions{Now: w.clock.Now}))
 	must(0, w.operator.Revoke(ctx, "withdrawn"))
@@ -292,7 +293,7 @@ func TestAllCalls(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	c := must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
+	c := must(admin.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
 		protocol.DialOptions{Coordinator: w.server.Addr()}))
 	defer c.Close()
 	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {

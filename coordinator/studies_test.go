@@ -15,6 +15,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -97,7 +98,7 @@ func TestNoiseAtTheSite(t *testing.T) {
 	if r.Parties != 3 || len(r.Costs) != 1 || r.Costs[0].Rho <= 0 || !holdsClassifier(r) {
 		t.Errorf("release of %d parties, costs %v", r.Parties, r.Costs)
 	}
-	for _, who := range []*protocol.Client{w.parties["p1"], w.operator} {
+	for _, who := range []*admin.Client{w.parties["p1"], w.operator} {
 		if _, err := who.Release(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) {
 			t.Errorf("read by one who is not named: %v", err)
 		}

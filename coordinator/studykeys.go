@@ -16,6 +16,7 @@ import (
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -144,7 +145,7 @@ func (f *follower) ask(ctx context.Context, take func(map[study.Hash][]byte)) er
 	defer stop()
 	silent := f.config.Clock.AfterFunc(keysSilence, stop)
 	defer silent.Stop()
-	return client.StudyKeys(ctx, func(all map[study.Hash][]byte) {
+	return server.StudyKeys(ctx, client, func(all map[study.Hash][]byte) {
 		silent.Reset(keysSilence)
 		take(all)
 	})

@@ -15,6 +15,8 @@ import (
 	"caucus/internal/database"
 	"caucus/internal/testserver"
 	"caucus/protocol"
+	"caucus/protocol/admin"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -23,21 +25,24 @@ import (
 func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
-	former := must(protocol.LoadAuthority(w.config.Path(folder.CAFile),
+	former := must(server.LoadAuthority(w.config.Path(folder.CAFile),
 		w.config.Path(folder.CAKeyFile)))
-	replica := func(a *protocol.Authority) *protocol.Client {
+	replica := func(a *server.Authority) *admin.Client {
 		id, _, err := a.IssueOwn(w.server.Addr(),
 			protocol.Caller{Name: "replica",
 				Role: protocol.RoleReplica}, w.server.signer.Key(), w.clock.Now())
 		must(0, err)
 		id.CA = w.server.authority.PEM()
-		return must(protocol.Dial(id, protocol.DialOptions{Now: w.clock.Now}))
+		return must(admin.Dial(id, protocol.DialOptions{Now: w.clock.Now}))
 	}
-	ask := func(c *protocol.Client) (keys int, err error) {
+	ask := func(c *admin.Client) (keys int, err error) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		keys = -1
-		err = c.StudyKeys(ctx, func(all map[study.Hash][]byte) { keys = len(all); stop() })
+		err = server.StudyKeys(ctx, c.Client, func(all map[study.Hash][]byte) {
+			keys = len(all)
+			stop()
+		})
 		return keys, err
 	}
 	over := replica(former)
@@ -66,7 +71,7 @@ func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	}
 	stolen := replica(former)
 	defer stolen.Close()
-	for who, c := range map[string]*protocol.Client{"a party": w.parties["p0"],
+	for who, c := range map[string]*admin.Client{"a party": w.parties["p0"],
 		"an operator": w.operator, "the thief of a former authority's key": stolen} {
 		if keys, err := ask(c); keys >= 0 || !errors.Is(err, protocol.ErrDenied) {
 			t.Errorf("%s gets %d keys: %v", who, keys, err)

@@ -19,11 +19,12 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 // makeToken makes a join token and reads it as an agent would.
-func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (protocol.Invitation,
-	protocol.Token) {
+func makeToken(t *testing.T, c *admin.Client, o admin.TokenOptions) (protocol.Invitation,
+	admin.Token) {
 	t.Helper()
 	text, k, err := c.MakeToken(context.Background(), o)
 	if err != nil {
@@ -31,7 +32,7 @@ func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (proto
 	}
 	v := must(protocol.ParseInvitation(text))
 	if v.Role != protocol.RoleToken || v.Name != k.ID || v.Prefix != k.Prefix ||
-		k.Status != protocol.TokenOpen || k.Used != 0 || k.By != "operator" {
+		k.Status != admin.TokenOpen || k.Used != 0 || k.By != "operator" {
 		t.Errorf("token %+v says %s %s, names %s", k, v.Role, v.Name, v.Prefix)
 	}
 	return v, k
@@ -43,8 +44,8 @@ func TestTokenRevoked(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	options := protocol.DialOptions{Now: w.clock.Now}
-	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 10})
-	_, other := makeToken(t, w.operator, protocol.TokenOptions{Quota: 10})
+	v, k := makeToken(t, w.operator, admin.TokenOptions{Quota: 10})
+	_, other := makeToken(t, w.operator, admin.TokenOptions{Quota: 10})
 	key := must(protocol.NewEnrolment())
 	thief := w.dial(must(protocol.Join(ctx, v, key, "", options)))
 	defer thief.Close()
@@ -81,8 +82,8 @@ func TestTokenRevoked(t *testing.T) {
 	for _, k := range must(w.operator.Tokens(ctx)) {
 		statuses[k.ID] = k.Status
 	}
-	if want := map[string]string{k.ID: protocol.TokenRevoked,
-		other.ID: protocol.TokenOpen}; !reflect.DeepEqual(statuses, want) {
+	if want := map[string]string{k.ID: admin.TokenRevoked,
+		other.ID: admin.TokenOpen}; !reflect.DeepEqual(statuses, want) {
 		t.Errorf("tokens are %v, want %v", statuses, want)
 	}
 }
@@ -93,7 +94,7 @@ func TestTokenRevoked(t *testing.T) {
 func TestInvitedAnew(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
-	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 1, Prefix: "dev-"})
+	v, k := makeToken(t, w.operator, admin.TokenOptions{Quota: 1, Prefix: "dev-"})
 	key := must(protocol.NewEnrolment())
 	must(protocol.Join(ctx, v, key, "dev-1", protocol.DialOptions{Now: w.clock.Now}))
 	must(0, w.operator.Revoke(ctx, "dev-1"))
@@ -125,7 +126,7 @@ func TestLongLists(t *testing.T) {
 	w := newWorld(t, nil)
 	long := strings.Repeat("x", 256<<10)
 	k := records.Token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour),
-		By: "operator", Tags: protocol.Tags{"site": long}}
+		By: "operator", Tags: admin.Tags{"site": long}}
 	must(0, w.server.store.Update(context.Background(), func(tx records.Tx) error {
 		for i := range 20 {
 			k.ID, k.Serial = fmt.Sprint("token", i), fmt.Sprint(i)
@@ -145,7 +146,7 @@ func TestLongLists(t *testing.T) {
 // compute it.
 func TestTokenIsNotKept(t *testing.T) {
 	w := newWorld(t, nil)
-	v, _ := makeToken(t, w.operator, protocol.TokenOptions{Quota: 2})
+	v, _ := makeToken(t, w.operator, admin.TokenOptions{Quota: 2})
 	must(protocol.Join(context.Background(), v, must(protocol.NewEnrolment()), "",
 		protocol.DialOptions{Now: w.clock.Now}))
 	w.stop()
@@ -167,7 +168,7 @@ func TestTokenIsNotKept(t *testing.T) {
 func TestTokenQuota(t *testing.T) {
 	const quota, come = 7, 24
 	w := newWorld(t, nil)
-	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: quota})
+	v, k := makeToken(t, w.operator, admin.TokenOptions{Quota: quota})
 	var mu sync.Mutex
 	names := map[string]int{}
 	var all sync.WaitGroup
@@ -199,7 +200,7 @@ func TestTokenQuota(t *testing.T) {
 		}
 	}
 	if tokens := must(w.operator.Tokens(context.Background())); tokens[0].Used != quota ||
-		tokens[0].Status != protocol.TokenFull || tokens[0].ID != k.ID {
+		tokens[0].Status != admin.TokenFull || tokens[0].ID != k.ID {
 		t.Errorf("tokens %+v", tokens)
 	}
 }
@@ -209,7 +210,7 @@ func TestTokenQuota(t *testing.T) {
 func TestTokenKilled(t *testing.T) {
 	for _, kill := range []string{"before enrolled#2", "after enrolled#2"} {
 		w := newWorld(t, nil)
-		v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 3})
+		v, k := makeToken(t, w.operator, admin.TokenOptions{Quota: 3})
 		operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 		w.stop()
 		c := startChild(t, w.config.Dir, kill)
@@ -240,7 +241,7 @@ func TestTokenKilled(t *testing.T) {
 			t.Errorf("killed %s: %d joined after %d restarts: %v", kill, len(names), restarts,
 				names)
 		}
-		client := must(protocol.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
+		client := must(admin.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
 		members := 0
 		for _, m := range must(client.Members(context.Background())) {
 			if m.Token == k.ID {

@@ -14,6 +14,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 // TestDamagedPages: a coordinator that finds a damaged page in its store no longer reports that it
@@ -85,7 +86,7 @@ func TestNamesakes(t *testing.T) {
 	for _, address := range []string{"nowhere", "host:", ":7443", "0.0.0.0:7443", "[::]:7443",
 		"host:0", "host:65536", "a b:1", "\"x\":1", "224.0.0.1:1", "-x:1"} {
 		if _, _, err := w.operator.Invite(ctx,
-			protocol.InviteOptions{Name: "site", Address: address}); !errors.Is(err,
+			admin.InviteOptions{Name: "site", Address: address}); !errors.Is(err,
 			protocol.ErrInvalid) {
 			t.Errorf("address %q: %v", address, err)
 		}
@@ -97,7 +98,7 @@ func TestNamesakes(t *testing.T) {
 	for _, address := range []string{"caucus.example.org:7443", "127.0.0.1:1", "[::1]:7443",
 		"a_b:7"} {
 		if _, _, err := w.operator.Invite(ctx,
-			protocol.InviteOptions{Name: "site", Address: address}); err != nil {
+			admin.InviteOptions{Name: "site", Address: address}); err != nil {
 			t.Errorf("address %q: %v", address, err)
 		}
 	}

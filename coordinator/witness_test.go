@@ -17,6 +17,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 	"caucus/study"
 )
@@ -37,7 +38,7 @@ func (w *world) backup() (putBack func()) {
 }
 
 // alone lets start call for nobody, and returns the parties' clients.
-func (w *world) alone() map[string]*protocol.Client {
+func (w *world) alone() map[string]*admin.Client {
 	parties := w.parties
 	w.parties = nil
 	w.t.Cleanup(func() {

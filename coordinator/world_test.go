@@ -24,6 +24,7 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds/results"
@@ -157,8 +158,8 @@ type world struct {
 	log      *book
 	server   *Server
 	stop     func()
-	operator *protocol.Client
-	parties  map[string]*protocol.Client
+	operator *admin.Client
+	parties  map[string]*admin.Client
 }
 
 // asReplica runs a replica. Only systems with replicas set it.
@@ -177,7 +178,7 @@ func newWorld(t testing.TB, change func(*folder.Config)) *world {
 func newWorldIn(t testing.TB, database func(testing.TB) string,
 	change func(*folder.Config)) *world {
 	t.Helper()
-	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*protocol.Client{}}
+	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*admin.Client{}}
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
 	if database != nil {
@@ -248,15 +249,15 @@ func (w *world) end() {
 	}
 }
 
-func (w *world) dial(id protocol.Identity) *protocol.Client {
-	return must(protocol.Dial(id,
+func (w *world) dial(id protocol.Identity) *admin.Client {
+	return must(admin.Dial(id,
 		protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now}))
 }
 
 // enrol invites and enrols a party.
-func (w *world) enrol(name string) *protocol.Client {
+func (w *world) enrol(name string) *admin.Client {
 	w.t.Helper()
-	text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+	text, _, err := w.operator.Invite(context.Background(), admin.InviteOptions{Name: name})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -418,7 +419,7 @@ func holdsClassifier(r study.Release) bool {
 	return ok
 }
 
-func invite(t *testing.T, w *world, o protocol.InviteOptions) protocol.Invitation {
+func invite(t *testing.T, w *world, o admin.InviteOptions) protocol.Invitation {
 	t.Helper()
 	text, expires, err := w.operator.Invite(context.Background(), o)
 	if err != nil {
@@ -432,5 +433,5 @@ func invite(t *testing.T, w *world, o protocol.InviteOptions) protocol.Invitatio
 }
 
 func inviteName(w *world, name string) (string, time.Time, error) {
-	return w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+	return w.operator.Invite(context.Background(), admin.InviteOptions{Name: name})
 }

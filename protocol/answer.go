@@ -46,36 +46,11 @@ type Answer struct {
 	sealed []byte
 }
 
-func sealSuite() (hpke.KEM, hpke.KDF, hpke.AEAD) {
-	return hpke.MLKEM768X25519(), hpke.HKDFSHA256(), hpke.AES256GCM()
-}
-
 const (
 	answerContext  = "caucus answer 1"
 	receiptContext = "caucus receipt key 1"
 	receiptKeySize = 32
 )
-
-// NewSealKey makes a study's private key for answers, for the coordinator's store.
-func NewSealKey() (private []byte, err error) {
-	kem, _, _ := sealSuite()
-	k, err := kem.GenerateKey()
-	if err != nil {
-		return nil, fmt.Errorf("make key for answers: %w", err)
-	}
-	return k.Bytes()
-}
-
-// SealKeyOf computes the public key, 1216 bytes, to which parties encrypt answers by file. It fails
-// if the stored private key is damaged.
-func SealKeyOf(private []byte) (public []byte, err error) {
-	kem, _, _ := sealSuite()
-	k, err := kem.NewPrivateKey(private)
-	if err != nil {
-		return nil, fmt.Errorf("read key for answers: %w", err)
-	}
-	return k.PublicKey().Bytes(), nil
-}
 
 // SealKeyDigest identifies the public key in a notice.
 func SealKeyDigest(public []byte) []byte { d := sha256.Sum256(public); return d[:] }
@@ -118,7 +93,7 @@ func sealInfo(plan study.Hash) []byte { return append([]byte(answerContext+"\x00
 
 func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, receiptKey []byte,
 	err error) {
-	kem, kdf, aead := sealSuite()
+	kem, kdf, aead := SealSuite()
 	to, err := kem.NewPublicKey(public)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: the key for answers: %v", ErrDamaged, err)
@@ -161,7 +136,7 @@ func (a Answer) Open(private []byte) (OpenedAnswer, error) {
 	fail := func(err error) (OpenedAnswer, error) {
 		return OpenedAnswer{}, fmt.Errorf("open answer: %w: it was not sealed by %s for this study, or was changed: %v", ErrDamaged, a.Party.Name, err)
 	}
-	kem, kdf, aead := sealSuite()
+	kem, kdf, aead := SealSuite()
 	k, err := kem.NewPrivateKey(private)
 	if err != nil {
 		return OpenedAnswer{}, fmt.Errorf("read key for answers: %w", err)
@@ -263,7 +238,7 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	der, err := derOf("PRIVATE KEY", id.Key)
+	der, err := DEROf("PRIVATE KEY", id.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -293,8 +268,9 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 
 const signatureHalf = 32
 
-// ReadAnswer reads an answer signed under this authority. It does not check for revocation.
-func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
+// ReadAnswer reads an answer signed by a member of one of these authorities, at a time. It does not
+// check for revocation.
+func ReadAnswer(file []byte, authorities *x509.CertPool, now time.Time) (Answer, error) {
 	fail := func(format string, args ...any) (Answer, error) {
 		return Answer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged,
 			fmt.Sprintf(format, args...))
@@ -311,11 +287,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	if err != nil {
 		return fail("its certificate: %v", err)
 	}
-	pool, err := a.members(now)
-	if err != nil {
-		return Answer{}, err
-	}
-	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now,
+	verify := x509.VerifyOptions{Roots: authorities, CurrentTime: now,
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	chains, err := leaf.Verify(verify)
 	if now.After(leaf.NotAfter) {
@@ -324,7 +296,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 		verify.CurrentTime = leaf.NotAfter
 		if old, bad := leaf.Verify(verify); bad != nil {
 			err = bad
-		} else if who, bad := callerOfChains(old); bad != nil {
+		} else if who, bad := CallerOfChains(old); bad != nil {
 			err = bad
 		} else {
 			return Answer{}, fmt.Errorf("read %s: %w: the certificate of %s was good until %s: enrol again (caucus agent enrol --request) and write the answer anew: it stays the same", AnswerFile, ErrExpired, who.Name, leaf.NotAfter.Format(time.DateOnly))
@@ -333,7 +305,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("read %s: %w: its certificate is not of this coordinator: %v", AnswerFile, ErrDenied, err)
 	}
-	caller, err := callerOfChains(chains)
+	caller, err := CallerOfChains(chains)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -49,15 +49,15 @@ const (
 	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
 	maxAnswer  = 1 << 30
 	maxCarried = 1 << 20 // bound for the other kinds
-	// maxCarriedNotices bounds the parties of a pack; each takes a few hundred bytes.
+	// MaxCarriedNotices bounds the parties of a pack; each takes a few hundred bytes.
 	maxCarriedRelease = 256 << 20
-	maxCarriedNotices = 20_000
+	MaxCarriedNotices = 20_000
 	// maxCarriedDocument bounds other documents; amendments and heads are the largest.
 	maxCarriedDocument = 64 << 10
 	maxPartName        = 40
 	// maxParts bounds the cost of reading a file before its signatures are checked. A pack for the
 	// most parties with the most amendments has fewer parts.
-	maxParts = 3*maxCarriedNotices + 2*study.MaxAmendments + 16
+	maxParts = 3*MaxCarriedNotices + 2*study.MaxAmendments + 16
 )
 
 func (f FileKind) most() int64 {

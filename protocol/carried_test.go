@@ -36,7 +36,7 @@ func FuzzCarried(f *testing.F) {
 	f.Add(EnrolmentFile.encode([]part{{"trust", []byte("{}")}, {"authority", nil},
 		{"certificate", nil}}))
 	f.Add(must(answered{Body: []byte("body")}.encode()))
-	authority := must(NewAuthority(time.Unix(1e9, 0)))
+	authorities := newTestAuthority(time.Unix(1e9, 0)).pool()
 	f.Fuzz(func(t *testing.T, file []byte) {
 		if p, err := decodePack(file); err == nil {
 			if again := must(p.encode()); !bytes.Equal(again, file) {
@@ -46,7 +46,7 @@ func FuzzCarried(f *testing.F) {
 				t.Fatal("a pack that nobody signed is taken")
 			}
 		}
-		if _, err := authority.ReadAnswer(file, time.Unix(1e9, 0)); err == nil {
+		if _, err := ReadAnswer(file, authorities, time.Unix(1e9, 0)); err == nil {
 			t.Fatal("an answer that nobody signed is taken")
 		}
 		if a, err := decodeAnswered(file); err == nil && !errors.Is(err, ErrDamaged) {
@@ -121,7 +121,7 @@ func TestCarriedManyParts(t *testing.T) {
 	most := pack{plan: Signed{Document: []byte("{}"), Signature: []byte("s")},
 		release: Signed{Document: []byte("{}"),
 			Signature: []byte("s")}, sealKey: []byte("k"), pool: []byte("p")}
-	for range maxCarriedNotices {
+	for range MaxCarriedNotices {
 		most.notices = append(most.notices,
 			carriedNotice{Signed{Document: []byte("{}"), Signature: []byte("s")}, []byte("r")})
 	}
@@ -138,14 +138,17 @@ func TestCarriedManyParts(t *testing.T) {
 // another party. Answer and receipt reveal nothing of the content.
 func TestCarriedAnswer(t *testing.T) {
 	now := time.Now()
-	authority, signer := must(NewAuthority(now)), must(NewSigner())
+	authority, signer := newTestAuthority(now), must(NewSigner())
 	identity := func(name string, role Role) Identity {
-		id, _, err := authority.IssueOwn("h:1", Caller{Name: name, Role: role}, signer.Key(), now)
-		return must(id, err)
+		return authority.identity("h:1", name, role, signer.Key())
+	}
+	read := func(file []byte, now time.Time) (Answer, error) {
+		return ReadAnswer(file, authority.pool(), now)
 	}
 	ann, bob := identity("ann", RoleParty), identity("bob", RoleParty)
-	private := must(NewSealKey())
-	public := must(SealKeyOf(private))
+	kem, _, _ := SealSuite()
+	pair := must(kem.GenerateKey())
+	private, public := must(pair.Bytes()), pair.PublicKey().Bytes()
 	plan, body := study.Hash{7}, bytes.Repeat([]byte("secret votes "), 20)
 	sealed, key, err := answered{Body: body}.seal(public, plan, "ann")
 	must(0, err)
@@ -153,7 +156,7 @@ func TestCarriedAnswer(t *testing.T) {
 	if bytes.Contains(file, body[:13]) {
 		t.Error("the body shows in the answer")
 	}
-	a := must(authority.ReadAnswer(file, now))
+	a := must(read(file, now))
 	o := must(a.Open(private))
 	if !bytes.Equal(o.Body, body) || !bytes.Equal(o.ReceiptKey, key) || a.Party.Name != "ann" ||
 		a.Plan != plan || !a.SealedTo(public) {
@@ -165,12 +168,12 @@ func TestCarriedAnswer(t *testing.T) {
 			plan, "ann")
 		must(0, err)
 		again := must(writeAnswer(ann, plan, public, sealed))
-		must(authority.ReadAnswer(again, now))
+		must(read(again, now))
 		if len(again) != len(file) {
 			t.Fatalf("an answer has %d bytes, another %d", len(file), len(again))
 		}
 	}
-	if _, err := authority.ReadAnswer(bytes.Replace(file, []byte(" 2\n"), []byte(" 1\n"), 1),
+	if _, err := read(bytes.Replace(file, []byte(" 2\n"), []byte(" 1\n"), 1),
 		now); err == nil || !strings.Contains(err.Error(), "another version") {
 		t.Errorf("an answer of an earlier version: %v", err)
 	}
@@ -178,7 +181,7 @@ func TestCarriedAnswer(t *testing.T) {
 	for i := range file {
 		changed := slices.Clone(file)
 		changed[i] ^= 1
-		if a, err := authority.ReadAnswer(changed, now); err == nil {
+		if a, err := read(changed, now); err == nil {
 			t.Errorf("byte %d changed: it is taken as an answer of %s", i, a.Party.Name)
 		}
 	}
@@ -193,7 +196,7 @@ func TestCarriedAnswer(t *testing.T) {
 		"short":                      {must(writeAnswer(ann, plan, public, sealed[:100])), true, "too short"},
 		"no ciphertext":              {must(writeAnswer(ann, plan, public, slices.Concat(sealed[:encapsulation], make([]byte, 40)))), true, "was changed"},
 	} {
-		a, err := authority.ReadAnswer(c.file, now)
+		a, err := read(c.file, now)
 		if err == nil && c.open {
 			_, err = a.Open(private)
 		}
@@ -201,13 +204,13 @@ func TestCarriedAnswer(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
 	}
-	if _, err := a.Open(must(NewSealKey())); !errors.Is(err, ErrDamaged) {
+	if _, err := a.Open(must(must(kem.GenerateKey()).Bytes())); !errors.Is(err, ErrDamaged) {
 		t.Errorf("another key opens it: %v", err)
 	}
-	if _, err := must(NewAuthority(now)).ReadAnswer(file, now); !errors.Is(err, ErrDenied) {
+	if _, err := ReadAnswer(file, newTestAuthority(now).pool(), now); !errors.Is(err, ErrDenied) {
 		t.Errorf("another authority takes it: %v", err)
 	}
-	if _, err := authority.ReadAnswer(file, now.Add(MemberValidity+time.Hour)); !errors.Is(err,
+	if _, err := read(file, now.Add(2*time.Hour)); !errors.Is(err,
 		ErrExpired) {
 		t.Errorf("an expired certificate: %v", err)
 	}
@@ -220,14 +223,14 @@ func TestCarriedAnswer(t *testing.T) {
 	der := must(x509.CreateCertificate(rand.Reader, template, template, own.Public(), own))
 	forged := AnswerFile.encode([]part{{"statement", []byte("{}")}, {"certificate", der},
 		{"signature", nil}, {"sealed", nil}})
-	if _, err := authority.ReadAnswer(forged, now); !errors.Is(err, ErrDenied) ||
+	if _, err := read(forged, now); !errors.Is(err, ErrDenied) ||
 		strings.ContainsRune(err.Error(), '\x1b') {
 		t.Errorf("a certificate that anybody made: %v", err)
 	}
 	// A refusal shows only in the length.
 	none, _, err := answered{}.seal(public, plan, "ann")
 	must(0, err)
-	if o := must(must(authority.ReadAnswer(must(writeAnswer(ann, plan, public, none)),
+	if o := must(must(read(must(writeAnswer(ann, plan, public, none)),
 		now)).Open(private)); o.Body != nil {
 		t.Errorf("no part is read as %q", o.Body)
 	}
@@ -272,7 +275,7 @@ func TestNotice(t *testing.T) {
 		t.Errorf("shows %v", head)
 	}
 	after := must(keys.Follow(must(Succession{From: signer.Key(), To: next.Key(),
-		Authority: must(NewAuthority(time.Now())).DER(), At: time.Now()}.Sign(signer))))
+		Authority: newTestAuthority(time.Now()).certificate.Raw, At: time.Now()}.Sign(signer))))
 	if _, err := ParseNotice(s, after); !errors.Is(err, ErrDamaged) {
 		t.Errorf("one of an earlier key: %v", err)
 	}

@@ -2,13 +2,11 @@ package protocol
 
 import (
 	"bytes"
-	"context"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 
-	"caucus/protocol/pb"
 	"caucus/study"
 )
 
@@ -57,31 +55,23 @@ func coordinatorFingerprint(signer SignerKey, authority []byte) Fingerprint {
 	return fingerprint("caucus coordinator", signer[:], authority)
 }
 
-// Certify asks the coordinator to certify a carried request, and makes the file for the party.
-// coordinator is the fingerprint that the party must compare.
-func (c *Client) Certify(ctx context.Context, name string, request []byte) (file []byte,
+// EnrolmentFile makes the file that brings a party its certificate, DER, the coordinator's
+// addresses and the keys to trust. coordinator is the fingerprint that the party must compare.
+func (c *Client) EnrolmentFile(addresses string, certificate []byte) (file []byte,
 	coordinator Fingerprint, err error) {
-	fail := func(err error) ([]byte, Fingerprint, error) {
-		return nil, "", fmt.Errorf("certify %s: %w", name, err)
-	}
-	reply, err := ask(ctx, c, "certify "+name, c.admin.Certify,
-		&pb.CertifyRequest{Name: name, SigningRequest: request})
-	if err != nil {
-		return nil, "", err
-	}
 	keys := c.Keys()
 	authority := keys.Authority()
 	if authority == nil {
-		if authority, err = derOf("CERTIFICATE", c.ca); err != nil {
-			return fail(err)
+		if authority, err = DEROf("CERTIFICATE", c.ca); err != nil {
+			return nil, "", fmt.Errorf("make %s: %w", EnrolmentFile, err)
 		}
 	}
-	told, err := json.Marshal(trust{reply.Coordinator, keys.First(), keys.Successions()})
+	told, err := json.Marshal(trust{addresses, keys.First(), keys.Successions()})
 	if err != nil {
-		return fail(err)
+		return nil, "", fmt.Errorf("make %s: %w", EnrolmentFile, err)
 	}
 	file = EnrolmentFile.encode([]part{{"trust", told}, {"authority", authority},
-		{"certificate", reply.Certificate}})
+		{"certificate", certificate}})
 	return file, coordinatorFingerprint(keys.First(), authority), nil
 }
 
@@ -129,7 +119,7 @@ func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
 	if err != nil {
 		return fail(fmt.Errorf("%w: its certificate: %v", ErrDamaged, err))
 	}
-	id, err := e.identity(t.Coordinator, pemOf("CERTIFICATE", authority), keys, certificate)
+	id, err := e.Identity(t.Coordinator, PEMOf("CERTIFICATE", authority), keys, certificate)
 	if err != nil {
 		return fail(errors.Join(err, errors.New("it answers another request than the one that was written here last: have the last one certified")))
 	}

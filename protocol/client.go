@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +44,6 @@ type Client struct {
 	line        *line
 	enrolment   pb.EnrolmentClient
 	studies     pb.StudiesClient
-	admin       pb.AdministrationClient
 	coordinator string
 	ca          string
 	timeout     time.Duration
@@ -61,12 +58,12 @@ type Client struct {
 	keys   Keys
 }
 
-// unary is a call of one message in each direction, as gRPC generates them.
-type unary[Q, A any] func(context.Context, *Q, ...grpc.CallOption) (*A, error)
+// Unary is a call of one message in each direction, as gRPC generates them.
+type Unary[Q, A any] func(context.Context, *Q, ...grpc.CallOption) (*A, error)
 
-// ask makes a call within the client's time for one call. Its error begins with what, the thing to
+// Ask makes a call within the client's time for one call. Its error begins with what, the thing to
 // do, and wraps the server's (FromStatus).
-func ask[Q, A any](ctx context.Context, c *Client, what string, call unary[Q, A], request *Q,
+func Ask[Q, A any](ctx context.Context, c *Client, what string, call Unary[Q, A], request *Q,
 	options ...grpc.CallOption) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -131,7 +128,7 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	}
 	return &Client{
 		line: l, enrolment: pb.NewEnrolmentClient(l), studies: pb.NewStudiesClient(l),
-		admin: pb.NewAdministrationClient(l), coordinator: o.Coordinator, ca: ca, keys: keys,
+		coordinator: o.Coordinator, ca: ca, keys: keys,
 		timeout: o.Timeout, transfer: o.Transfer, now: o.Now, memory: held,
 	}, nil
 }
@@ -159,6 +156,18 @@ func (c *Client) Close() error { return c.line.Close() }
 // HangUp ends the connection and its calls; the next call connects again. After it returns, no
 // socket is open and nothing more is sent.
 func (c *Client) HangUp() error { return c.line.hangUp() }
+
+// Connection is the connection under the client, for services of the coordinator that no party
+// calls.
+func (c *Client) Connection() grpc.ClientConnInterface { return c.line }
+
+// Transferring bounds a context by the client's time for the transfer of a whole file.
+func (c *Client) Transferring(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.transfer)
+}
+
+// Now is this machine's time, by the clock that checks certificates.
+func (c *Client) Now() time.Time { return c.now() }
 
 // Keys returns the coordinator's signing keys known so far.
 func (c *Client) Keys() Keys {
@@ -425,7 +434,7 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 		s.Awaited = append(s.Awaited, part.Awaited...)
 		for _, p := range part.Statuses {
 			s.Statuses = append(s.Statuses,
-				PartyStatus{p.Party, Wait(p.What), timeOf(p.SeenUnixMillis)})
+				PartyStatus{p.Party, Wait(p.What), TimeOf(p.SeenUnixMillis)})
 		}
 	}
 	if s.PlanBytes, err = plan.Whole(); err != nil {
@@ -473,7 +482,7 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.transfer)
+	ctx, cancel := c.Transferring(ctx)
 	defer cancel()
 	stream, err := c.studies.Contribute(ctx)
 	if err != nil {
@@ -511,7 +520,7 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 // Decline says that this party does not take part in an open study. A repeated call changes
 // nothing.
 func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
-	_, err := ask(ctx, c, "decline study "+plan.String(), c.studies.Decline,
+	_, err := Ask(ctx, c, "decline study "+plan.String(), c.studies.Decline,
 		&pb.DeclineRequest{PlanHash: plan[:]})
 	return err
 }
@@ -525,7 +534,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.transfer)
+	ctx, cancel := c.Transferring(ctx)
 	defer cancel()
 	stream, err := c.studies.DownloadRelease(ctx, &pb.DownloadRequest{Study: ref})
 	if err != nil {
@@ -593,28 +602,4 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly,
 			return err
 		}
 	}
-}
-
-// notices fetches a study's notices for parties, in order, and the public key to which their
-// answers are encrypted.
-func (c *Client) notices(ctx context.Context, ref string,
-	parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
-	for some := range slices.Chunk(parties, noticesAtOnce) {
-		r := &pb.NoticesRequest{Study: ref}
-		for _, p := range some {
-			r.Parties = append(r.Parties, string(p))
-		}
-		reply, err := c.admin.Notices(ctx, r)
-		if err != nil {
-			return nil, nil, FromStatus(err)
-		}
-		if all != nil && !bytes.Equal(key, reply.SealKey) {
-			return nil, nil, fmt.Errorf("%w: the study changed meanwhile", ErrBusy)
-		}
-		for _, n := range reply.Notices {
-			all = append(all, noticeOf(n))
-		}
-		key = reply.SealKey
-	}
-	return all, key, nil
 }

@@ -20,13 +20,12 @@
 // those of part 6.
 //
 //  1. errors.go, line.go, chunk.go: failures, a connection, pieces.
-//  2. Identities: identity.go, signature.go, authority.go, succession.go. tls.go is between them.
-//  3. Names and plans: tags.go, plan.go.
+//  2. Identities: identity.go, privatekey.go, signature.go, succession.go. tls.go is between them.
+//  3. Plans: plan.go.
 //  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two servers),
 //     helperline.go, shown.go (proves how far a ledger had come), addresses.go (of replicas).
 //  5. Two servers: sealing.go (encryption of a helper's share), keycode.go (codes of keys).
-//  6. Calls: client.go and partystatus.go; administration.go, amendment.go, pool.go. Joining:
-//     invitation.go, token.go. Among replicas: replicas.go.
+//  6. Calls: client.go, partystatus.go, pool.go. Joining: invitation.go, token.go.
 //  7. Carried files: carried.go (the format), answer.go (from parties), pack.go (to parties),
 //     courier.go (what a party keeps), carriedenrolment.go (joining).
 package protocol

@@ -20,7 +20,6 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-	"google.golang.org/grpc/credentials"
 
 	"caucus/internal/folder"
 	"caucus/internal/yamlfile"
@@ -134,16 +133,8 @@ func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 	return Caller{}, fmt.Errorf("%w: the certificate names nobody", ErrDenied)
 }
 
-// CallerOf returns who is at the other end of a connection, from the verified certificate alone.
-func CallerOf(info credentials.AuthInfo) (Caller, error) {
-	tls, ok := info.(credentials.TLSInfo)
-	if !ok {
-		return Caller{}, fmt.Errorf("%w: the connection has no verified certificate", ErrDenied)
-	}
-	return callerOfChains(tls.State.VerifiedChains)
-}
-
-func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
+// CallerOfChains is CallerOf of the chains that TLS verified.
+func CallerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 	if len(chains) == 0 {
 		return Caller{}, fmt.Errorf("%w: the connection has no verified certificate", ErrDenied)
 	}
@@ -186,7 +177,7 @@ func (id Identity) Follow(k Keys, addresses Addresses) (_ Identity, news bool) {
 		id.Coordinator, id.AddressesNumber = addresses.List, addresses.Number
 	}
 	if len(k.signed) != len(id.Successions) {
-		id.Successions, id.CA, news = k.signed, pemOf("CERTIFICATE", k.Authority()), true
+		id.Successions, id.CA, news = k.signed, PEMOf("CERTIFICATE", k.Authority()), true
 	}
 	return id, news
 }
@@ -208,7 +199,7 @@ func (id Identity) Outdated() bool {
 	if err != nil {
 		return false
 	}
-	der, err := derOf("CERTIFICATE", id.CA)
+	der, err := DEROf("CERTIFICATE", id.CA)
 	if err != nil {
 		return false
 	}
@@ -219,7 +210,7 @@ func (id Identity) Outdated() bool {
 // LoadIdentity reads an identity file. It refuses a file that other users may read.
 func LoadIdentity(path string) (Identity, error) {
 	var id Identity
-	text, err := readSecret(path)
+	text, err := ReadSecret(path)
 	if err == nil {
 		err = decodeSecret(path, text, &id)
 	}
@@ -329,7 +320,9 @@ func CheckSecret(path string) error {
 
 const maxSecret = 1 << 16
 
-func readSecret(path string) ([]byte, error) {
+// ReadSecret reads a file that WriteSecret wrote, and refuses one that other users may open, or one
+// of more than 64 KiB. Without the file the error wraps fs.ErrNotExist.
+func ReadSecret(path string) ([]byte, error) {
 	if err := CheckSecret(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -345,11 +338,13 @@ func readSecret(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-func pemOf(kind string, der []byte) string {
+// PEMOf encodes bytes as a PEM block of this kind.
+func PEMOf(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-func derOf(kind, text string) ([]byte, error) {
+// DEROf returns the bytes of a PEM block, and refuses another kind.
+func DEROf(kind, text string) ([]byte, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil || block.Type != kind {
 		return nil, fmt.Errorf("not a PEM %s", strings.ToLower(kind))

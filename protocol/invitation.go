@@ -38,32 +38,6 @@ type Invitation struct {
 
 const invitationPrefix = "caucus-invitation-1."
 
-// Invite completes an invitation with a certificate. It also returns the certificate's serial, by
-// which the store finds the invitation.
-func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, error) {
-	fail := func(err error) (Invitation, string, error) {
-		return Invitation{}, "", fmt.Errorf("make invitation: %w", err)
-	}
-	key, err := newKey()
-	if err != nil {
-		return fail(err)
-	}
-	role := RoleInvitation
-	if v.Role == RoleToken {
-		role = RoleToken
-	}
-	c, err := a.issue(v.Name, role, key.Public(), now, v.Expires.Sub(now)+invitationCertificate,
-		x509.ExtKeyUsageClientAuth)
-	if err != nil {
-		return fail(err)
-	}
-	if v.Key, err = x509.MarshalPKCS8PrivateKey(key); err != nil {
-		return fail(err)
-	}
-	v.CA, v.Certificate = a.certificate.Raw, c.Raw
-	return v, c.SerialNumber.Text(16), nil
-}
-
 // String is the invitation as a line of text, to be sent over a trusted channel.
 func (i Invitation) String() string {
 	b, err := json.Marshal(i)
@@ -96,7 +70,7 @@ type Enrolment struct{ key any }
 
 // NewEnrolment makes the key, which never leaves this machine.
 func NewEnrolment() (Enrolment, error) {
-	key, err := newKey()
+	key, err := NewKey()
 	if err != nil {
 		return Enrolment{}, fmt.Errorf("make key: %w", err)
 	}
@@ -104,11 +78,11 @@ func NewEnrolment() (Enrolment, error) {
 }
 
 // Save writes the key with mode 0600.
-func (e Enrolment) Save(path string) error { return saveKey(path, e.key) }
+func (e Enrolment) Save(path string) error { return SaveKey(path, e.key) }
 
 // LoadEnrolment reads a file that Save wrote. Without the file the error wraps fs.ErrNotExist.
 func LoadEnrolment(path string) (Enrolment, error) {
-	key, err := loadKey(path)
+	key, err := LoadKey(path)
 	if err != nil {
 		return Enrolment{}, fmt.Errorf("read enrolment key: %w", err)
 	}
@@ -131,18 +105,20 @@ func (e Enrolment) Request() ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, e.key)
 }
 
-func (e Enrolment) identity(coordinator, ca string, keys Keys,
+// Identity returns the identity that a certificate for this key makes. ca is the authority in PEM;
+// a newer one in keys replaces it. Errors wrap ErrDamaged.
+func (e Enrolment) Identity(coordinator, ca string, keys Keys,
 	certificate []byte) (Identity, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(e.key)
 	if err != nil {
 		return Identity{}, err
 	}
 	if newest := keys.Authority(); newest != nil {
-		ca = pemOf("CERTIFICATE", newest)
+		ca = PEMOf("CERTIFICATE", newest)
 	}
 	id := Identity{
 		Coordinator: coordinator, CA: ca, Signer: keys.first, Successions: keys.signed,
-		Certificate: pemOf("CERTIFICATE", certificate), Key: pemOf("PRIVATE KEY", der),
+		Certificate: PEMOf("CERTIFICATE", certificate), Key: PEMOf("PRIVATE KEY", der),
 	}
 	if _, err := id.leaf(); err != nil {
 		return Identity{}, fmt.Errorf("%w: the issued certificate: %v", ErrDamaged, err)
@@ -171,7 +147,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string,
 	if err != nil {
 		return Identity{}, err
 	}
-	ca := pemOf("CERTIFICATE", v.CA)
+	ca := PEMOf("CERTIFICATE", v.CA)
 	o.Coordinator = cmp.Or(o.Coordinator, v.Coordinator)
 	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, keys,
 		o)
@@ -187,7 +163,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string,
 	if err != nil {
 		return Identity{}, err
 	}
-	return e.identity(o.Coordinator, ca, keys, certificate)
+	return e.Identity(o.Coordinator, ca, keys, certificate)
 }
 
 // Renew gets a new certificate for a new key.
@@ -200,30 +176,11 @@ func (c *Client) Renew(ctx context.Context) (Identity, error) {
 	if err != nil {
 		return Identity{}, fmt.Errorf("renew certificate: %w", err)
 	}
-	return e.identity(c.coordinator, c.ca, c.Keys(), certificate)
-}
-
-// IssueOwn makes an identity without an invitation, for the first operator.
-func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey,
-	now time.Time) (Identity, *x509.Certificate, error) {
-	e, err := NewEnrolment()
-	if err != nil {
-		return Identity{}, nil, err
-	}
-	request, err := e.Request()
-	if err != nil {
-		return Identity{}, nil, err
-	}
-	c, err := a.IssueMember(caller, request, now)
-	if err != nil {
-		return Identity{}, nil, err
-	}
-	id, err := e.identity(coordinator, a.PEM(), Keys{first: signer}, c.Raw)
-	return id, c, err
+	return e.Identity(c.coordinator, c.ca, c.Keys(), certificate)
 }
 
 // enrol requests a certificate for e's key, under name if name is not empty.
-func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call unary[pb.EnrolRequest,
+func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call Unary[pb.EnrolRequest,
 	pb.EnrolReply]) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {

@@ -69,9 +69,6 @@ func decodeNotice(document []byte, n *Notice) error {
 	return nil
 }
 
-// noticesAtOnce bounds the notices of a call, about 700 bytes each.
-const noticesAtOnce = 300
-
 // carriedNotice is a notice with the party's encrypted receipt, if the party's answer was accepted.
 type carriedNotice struct {
 	Signed

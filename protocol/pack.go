@@ -1,10 +1,8 @@
 package protocol
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -57,7 +55,7 @@ func (p pack) encode() ([]byte, error) {
 func decodePack(file []byte) (p pack, err error) {
 	r := PackFile.decode(file)
 	keys := r.take("keys", maxCarried)
-	for len(p.notices) < maxCarriedNotices {
+	for len(p.notices) < MaxCarriedNotices {
 		one := r.documents("notice", 1)
 		if len(one) == 0 {
 			break
@@ -87,127 +85,40 @@ func decodePack(file []byte) (p pack, err error) {
 	return p, nil
 }
 
-// Pack makes the file that carries a study to parties of its roster, or to all of them if parties
-// is nil. It contains the study's state for each party, plan, amendments, pool, and the release if
-// each of the parties may read it.
-func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte,
-	s Study, err error) {
-	fail := func(err error) ([]byte, Study, error) {
-		return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.transfer)
-	defer cancel()
-	if s, err = c.show(ctx, ref); err != nil {
-		return fail(err)
-	}
-	if parties == nil {
-		parties = s.Plan.Roster
-	}
-	if len(parties) > maxCarriedNotices {
-		return fail(fmt.Errorf("%w: it has %d parties: name those that the file is for", ErrTooLarge, len(parties)))
-	}
-	p := pack{successions: c.Keys().Successions()}
-	if p.notices, p.sealKey, err = c.notices(ctx, s.Hash.String(), parties); err != nil {
-		return fail(err)
-	}
-	// Read the study again, because the notices may already count newer amendments.
-	if s, err = c.show(ctx, s.Hash.String()); err != nil {
-		return fail(err)
-	}
-	p.ofStudy(s)
-	if p.pool, err = c.Pool(ctx, s, ""); err != nil {
-		return fail(err)
-	}
-	readable := len(s.Plan.Readers) == 0 ||
-		!slices.ContainsFunc(parties, func(p study.PartyID) bool {
-			return !slices.Contains(s.Plan.Readers, string(p))
-		})
-	if s.State == study.Released && readable {
-		r, err := c.Release(ctx, s.Hash.String())
-		if err != nil && !errors.Is(err, ErrDenied) { // this operator may not read the release
-			return fail(err)
-		}
-		p.release = Signed{Document: r.Document, Signature: r.Signature}
-	}
-	return c.packed(p, s)
+// PackParts are what a pack holds beside a study's plan and amendments and the coordinator's keys.
+type PackParts struct {
+	Notices []*pb.Notice
+	SealKey []byte // the public key for answers
+	Pool    []byte // nil if the parties have the pool
+	Release Signed // without a document if there is no release
 }
 
-func (p *pack) ofStudy(s Study) {
-	p.plan, p.amendments = Signed{Document: s.PlanBytes,
-		Signature: s.PlanSignature}, slices.Clone(s.Amendments)
-	if p.helper = nil; s.Helper.Document != nil {
+// WritePack makes the file that carries a study to the parties of the notices, and reads it again
+// as each of them would.
+func WritePack(s Study, keys Keys, parts PackParts) ([]byte, error) {
+	p := pack{successions: keys.Successions(), sealKey: parts.SealKey, pool: parts.Pool,
+		plan:       Signed{Document: s.PlanBytes, Signature: s.PlanSignature},
+		amendments: slices.Clone(s.Amendments), release: parts.Release}
+	if s.Helper.Document != nil {
 		p.helper = []Signed{s.Helper}
 	}
-}
-
-func (c *Client) packed(p pack, s Study) ([]byte, Study, error) {
+	for _, n := range parts.Notices {
+		p.notices = append(p.notices, noticeOf(n))
+	}
 	file, err := p.encode()
-	if err == nil {
-		for _, n := range p.notices {
-			var notice Notice
-			if notice, err = ParseNotice(n.Signed, c.Keys()); err == nil {
-				_, err = openPack(p, c.Keys(), notice.Party)
-			}
-			if err != nil {
-				break
-			}
-		}
-	}
-	if err != nil {
-		return nil, Study{}, fmt.Errorf("pack study %s: %w: it may have changed meanwhile: try again", s.Name, err)
-	}
-	return file, s, nil
-}
-
-// AcceptedAnswer is the coordinator's reply to a carried answer.
-type AcceptedAnswer struct {
-	Party    study.PartyID `json:"party"`
-	Study    study.Hash    `json:"plan"`
-	Name     string        `json:"study"`
-	Declined bool          `json:"declined"`
-	// File is for the party. It contains the study's state, and the receipt.
-	File []byte `json:"-"`
-}
-
-// Accept submits an answer file, which counts like the party's own call. It may be repeated.
-func (c *Client) Accept(ctx context.Context, answer []byte) (AcceptedAnswer, error) {
-	fail := func(err error) (AcceptedAnswer, error) {
-		return AcceptedAnswer{}, fmt.Errorf("accept answer: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.transfer)
-	defer cancel()
-	stream, err := c.admin.AcceptAnswer(ctx)
-	if err != nil {
-		return fail(FromStatus(err))
-	}
-	err = stream.Send(&pb.AcceptAnswerRequest{Part: &pb.AcceptAnswerRequest_Header{Header: &pb.AnswerHeader{Size: uint64(len(answer))}}})
-	for chunk := range Chunks(answer, 0) {
+	for _, n := range p.notices {
 		if err != nil {
-			break // io.EOF: the server has answered already
+			break
 		}
-		err = stream.Send(&pb.AcceptAnswerRequest{Part: &pb.AcceptAnswerRequest_Chunk{Chunk: chunk}})
+		var notice Notice
+		if notice, err = ParseNotice(n.Signed, keys); err == nil {
+			_, err = openPack(p, keys, notice.Party)
+		}
 	}
-	reply, err := stream.CloseAndRecv()
 	if err != nil {
-		return fail(FromStatus(err))
+		return nil, fmt.Errorf("pack study %s: %w: it may have changed meanwhile: try again", s.Name, err)
 	}
-	if len(reply.PlanHash) != len(study.Hash{}) || reply.Notice == nil {
-		return fail(fmt.Errorf("%w: the reply names no study", ErrDamaged))
-	}
-	a := AcceptedAnswer{Party: study.PartyID(reply.Party), Study: study.Hash(reply.PlanHash),
-		Declined: reply.Declined}
-	p := pack{successions: c.Keys().Successions(), notices: []carriedNotice{noticeOf(reply.Notice)}}
-	s, err := c.show(ctx, a.Study.String())
-	if err != nil {
-		return fail(err)
-	}
-	a.Name = s.Name
-	p.ofStudy(s)
-	a.File, _, err = c.packed(p, s)
-	if err != nil {
-		return fail(err)
-	}
-	return a, nil
+	return file, nil
 }
 
 // opened is a pack as one party reads it, with all signatures checked.

@@ -112,7 +112,8 @@ func TimeAgo(d time.Duration) string {
 	return d.Round(24*time.Hour).String() + " ago"
 }
 
-func timeOf(millis int64) time.Time {
+// TimeOf converts milliseconds since 1970, of which 0 is no time.
+func TimeOf(millis int64) time.Time {
 	if millis == 0 {
 		return time.Time{}
 	}

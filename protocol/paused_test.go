@@ -76,19 +76,13 @@ func (l leader) Contribute(
 
 // serve starts a leader, and returns its address and a client's identity.
 func serve(t *testing.T, l leader) (string, Identity) {
-	authority := must(NewAuthority(time.Now()))
-	config := must(ServerTLS(authority, time.Now, func(Caller) error { return nil }))
+	authority := newTestAuthority(time.Now())
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
-	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(authority.server())))
 	pb.RegisterStudiesServer(server, l)
 	go server.Serve(listener)
 	t.Cleanup(server.Stop)
-	who := Caller{Name: "site", Role: RoleParty}
-	id, _, err := authority.IssueOwn(listener.Addr().String(), who, must(NewSigner()).Key(),
-		time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := authority.identity(listener.Addr().String(), "site", RoleParty, must(NewSigner()).Key())
 	return listener.Addr().String(), id
 }
 

@@ -45,3 +45,7 @@ func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	}
 	return p, study.HashOf(canonical), nil
 }
+
+// Final reports whether a study is over: released, or failed. An amendment may still reopen a
+// failed one if no noise was drawn.
+func Final(s study.State) bool { return s == study.Released || s == study.Failed }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"caucus/auxdata"
 	"caucus/protocol/pb"
 )
 
@@ -23,7 +22,7 @@ func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, erro
 	fail := func(err error) ([]byte, error) {
 		return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.transfer)
+	ctx, cancel := c.Transferring(ctx)
 	defer cancel()
 	var a Assembly
 	if folder == "" {
@@ -88,35 +87,4 @@ func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io
 		return nil, fmt.Errorf("%w: the pool's digest is not the plan's", ErrDamaged)
 	}
 	return data, nil
-}
-
-// UploadPool stores a pool's canonical bytes with the coordinator, unless it has them.
-func (c *Client) UploadPool(ctx context.Context, digest auxdata.Digest, canonical []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, c.transfer)
-	defer cancel()
-	if err := c.uploadPool(ctx, digest, canonical); err != nil {
-		return fmt.Errorf("upload pool %s: %w", digest, err)
-	}
-	return nil
-}
-
-func (c *Client) uploadPool(ctx context.Context, digest auxdata.Digest, canonical []byte) error {
-	stream, err := c.admin.UploadPool(ctx)
-	if err != nil {
-		return FromStatus(err)
-	}
-	err = stream.Send(&pb.UploadPoolRequest{Part: &pb.UploadPoolRequest_Header{Header: &pb.PoolHeader{
-		Digest: digest[:], Size: uint64(len(canonical)),
-	}}})
-	for chunk := range Chunks(canonical, 0) {
-		if err != nil {
-			break // io.EOF: the server has answered already
-		}
-		err = stream.Send(&pb.UploadPoolRequest{Part: &pb.UploadPoolRequest_Chunk{Chunk: chunk}})
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return FromStatus(err)
-	}
-	_, err = stream.CloseAndRecv()
-	return FromStatus(err)
 }

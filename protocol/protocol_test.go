@@ -3,12 +3,11 @@ package protocol
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -151,70 +150,13 @@ func TestErrorsTravel(t *testing.T) {
 	}
 }
 
-// TestIdentityFiles: a secret file is private and written whole, and refused if others may read it.
-func TestIdentityFiles(t *testing.T) {
-	now := time.Now()
-	a := must(NewAuthority(now))
-	dir := t.TempDir()
-	must(0, a.Save(filepath.Join(dir, "ca"), filepath.Join(dir, "key")))
-	again := must(LoadAuthority(filepath.Join(dir, "ca"), filepath.Join(dir, "key")))
-	id, leaf, err := again.IssueOwn("host:1", Caller{Name: "site.one", Role: RoleParty},
-		SignerKey{1}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "id")
-	must(0, id.Save(path))
-	if got := must(LoadIdentity(path)); !reflect.DeepEqual(got, id) {
-		t.Errorf("identity %+v", got)
-	}
-	if caller := must(id.Caller()); caller != (Caller{"site.one", RoleParty,
-		leaf.SerialNumber.Text(16)}) {
-		t.Errorf("caller %+v", caller)
-	}
-	if from, to, err := id.Validity(); err != nil || now.Sub(from) < 24*time.Hour ||
-		to.Sub(now) < 300*24*time.Hour {
-		t.Errorf("valid from %v to %v, %v", from, to, err)
-	}
-	must(0, os.Chmod(path, 0o640))
-	if _, err := LoadIdentity(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("an identity that others may read: %v", err)
-	}
-	if _, err := LoadIdentity(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no identity: %v", err)
-	}
-	other := must(NewAuthority(now))
-	must(0, other.Save(filepath.Join(dir, "other"), filepath.Join(dir, "other-key")))
-	if _, err := LoadAuthority(filepath.Join(dir, "ca"),
-		filepath.Join(dir, "other-key")); err == nil {
-		t.Error("an authority with another's key")
-	}
-	if left := must(filepath.Glob(filepath.Join(dir, ".*"))); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-	// The coordinator's certificate has its role alone.
-	server := must(a.ServerCertificate(now))
-	if caller := must(CallerOfCertificate(server.Leaf)); caller.Role != RoleCoordinator {
-		t.Errorf("server is %+v", caller)
-	}
-	for _, change := range []func(){
-		func() { leaf.Subject.CommonName = "other" },
-		func() { leaf.URIs = nil },
-	} {
-		change()
-		if _, err := CallerOfCertificate(leaf); !errors.Is(err, ErrDenied) {
-			t.Errorf("a certificate that contradicts itself: %v", err)
-		}
-	}
-}
-
 // FuzzInvitation: any pasted text is read or refused.
 func FuzzInvitation(f *testing.F) {
-	v, _, err := must(NewAuthority(time.Now())).Invite(Invitation{Coordinator: "h:1", Name: "n",
-		Role: RoleParty, Expires: time.Now().Add(time.Hour)}, time.Now())
-	if err != nil {
-		f.Fatal(err)
-	}
+	authority, key := newTestAuthority(time.Now()), must(NewKey())
+	v := Invitation{Coordinator: "h:1", Name: "n", Role: RoleParty,
+		Expires: time.Now().Add(time.Hour), CA: authority.certificate.Raw,
+		Certificate: authority.issue("n", RoleInvitation, key.Public()).Raw,
+		Key:         must(x509.MarshalPKCS8PrivateKey(key))}
 	f.Add(v.String())
 	f.Add(invitationPrefix + "e30")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"crypto/hpke"
 	"crypto/sha256"
 	"encoding/binary"
@@ -11,65 +10,18 @@ import (
 	"caucus/study"
 )
 
-// A helper's share is encrypted by HPKE (RFC 9180) to a combined key of ML-KEM-768 and X25519, so
-// that a copied share stays unreadable even if one of the two is broken.
-var (
-	sealingKEM  = hpke.MLKEM768X25519()
-	sealingKDF  = hpke.HKDFSHA256()
-	sealingAEAD = hpke.AES256GCM()
-)
+// SealSuite is the suite of HPKE (RFC 9180) that encrypts answers and shares. Its key combines
+// ML-KEM-768 and X25519, so that a copy stays unreadable even if one of the two is broken.
+func SealSuite() (hpke.KEM, hpke.KDF, hpke.AEAD) {
+	return hpke.MLKEM768X25519(), hpke.HKDFSHA256(), hpke.AES256GCM()
+}
 
-// sealingInfo is HPKE's info. A share encrypted for another purpose does not open.
-const sealingInfo = "caucus helper share 2"
+// SharePurpose is HPKE's info of a helper's share (SealSuite). A share encrypted for another purpose does
+// not open.
+const SharePurpose = "caucus helper share 2"
 
 // SealOverhead is the number of bytes that the encryption adds to a share.
 const SealOverhead = 1120 + 16
-
-// SealingKey is a helper's private key, which decrypts shares.
-type SealingKey struct{ key hpke.PrivateKey }
-
-// NewSealingKey draws a key of ML-KEM-768 with X25519. Save it: shares encrypted to a lost key are
-// lost.
-func NewSealingKey() (*SealingKey, error) {
-	key, err := sealingKEM.GenerateKey()
-	if err != nil {
-		return nil, fmt.Errorf("make sealing key: %w", err)
-	}
-	return &SealingKey{key}, nil
-}
-
-// LoadSealingKey reads a file that Save wrote, hexadecimal with white space around. It refuses a
-// file that others than the owner may read.
-func LoadSealingKey(path string) (*SealingKey, error) {
-	text, err := readSecret(path)
-	if err != nil {
-		return nil, fmt.Errorf("read sealing key: %w", err)
-	}
-	secret, err := hex.DecodeString(string(bytes.TrimSpace(text)))
-	if err != nil {
-		return nil, fmt.Errorf("read sealing key: %s is not hexadecimal", path)
-	}
-	key, err := sealingKEM.NewPrivateKey(secret)
-	if err != nil {
-		return nil, fmt.Errorf("read sealing key: %s: %w", path, err)
-	}
-	return &SealingKey{key}, nil
-}
-
-// Save writes the key with mode 0600.
-func (s *SealingKey) Save(path string) error {
-	secret, err := s.key.Bytes()
-	if err == nil {
-		err = WriteSecret(path, fmt.Appendf(nil, "%x\n", secret))
-	}
-	if err != nil {
-		return fmt.Errorf("save sealing key: %w", err)
-	}
-	return nil
-}
-
-// Public returns the public key, 1216 bytes.
-func (s *SealingKey) Public() []byte { return s.key.PublicKey().Bytes() }
 
 // KeyPin is the SHA-256 of a helper's public sealing key. Parties' policies contain it, in
 // hexadecimal.
@@ -109,9 +61,9 @@ type ShareBinding struct {
 	Other [sha256.Size]byte
 }
 
-// bytes returns HPKE's associated data. Each field has a fixed length, or its length comes before
+// Bytes returns HPKE's associated data. Each field has a fixed length, or its length comes before
 // it.
-func (s ShareBinding) bytes() []byte {
+func (s ShareBinding) Bytes() []byte {
 	out := append(append([]byte("helper"), s.Plan[:]...), s.Acceptance[:]...)
 	for _, field := range [][]byte{[]byte(s.Party), s.Head} {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(field)))
@@ -124,35 +76,18 @@ func (s ShareBinding) bytes() []byte {
 // SealShare encrypts a helper's share to its public key.
 func SealShare(public []byte, b ShareBinding, share []byte) ([]byte, error) {
 	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("seal share: %w", err) }
-	to, err := sealingKEM.NewPublicKey(public)
+	kem, kdf, aead := SealSuite()
+	to, err := kem.NewPublicKey(public)
 	if err != nil {
 		return fail(err)
 	}
-	enc, sender, err := hpke.NewSender(to, sealingKDF, sealingAEAD, []byte(sealingInfo))
+	enc, sender, err := hpke.NewSender(to, kdf, aead, []byte(SharePurpose))
 	if err != nil {
 		return fail(err)
 	}
-	box, err := sender.Seal(b.bytes(), share)
+	box, err := sender.Seal(b.Bytes(), share)
 	if err != nil {
 		return fail(err)
 	}
 	return append(enc, box...), nil
-}
-
-// OpenShare decrypts a share that was encrypted with exactly this binding. Errors wrap ErrDamaged.
-func (s *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
-	const enc = SealOverhead - 16
-	if len(sealed) < SealOverhead {
-		return nil, fmt.Errorf("%w: a sealed share has %d bytes, at least %d are needed", ErrDamaged, len(sealed), SealOverhead)
-	}
-	from, err := hpke.NewRecipient(sealed[:enc], s.key, sealingKDF, sealingAEAD,
-		[]byte(sealingInfo))
-	if err != nil {
-		return nil, fmt.Errorf("%w: a sealed share: %w", ErrDamaged, err)
-	}
-	share, err := from.Open(b.bytes(), sealed[enc:])
-	if err != nil {
-		return nil, fmt.Errorf("%w: a share was sealed to another key, or for another plan, acceptance, party, weight or upload", ErrDamaged)
-	}
-	return share, nil
 }

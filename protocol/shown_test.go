@@ -150,7 +150,7 @@ func TestMemory(t *testing.T) {
 func TestKeys(t *testing.T) {
 	now := time.Now()
 	signers := []*Signer{must(NewSigner()), must(NewSigner()), must(NewSigner()), must(NewSigner())}
-	authority := must(NewAuthority(now)).certificate.Raw
+	authority := newTestAuthority(now).certificate.Raw
 	link := func(from, to, by int) Signed {
 		return must(Succession{From: signers[from].Key(), To: signers[to].Key(),
 			Authority: authority, At: now}.Sign(signers[by]))

@@ -103,7 +103,7 @@ func NewSigner() (*Signer, error) {
 
 // LoadSigner reads a file that Save wrote, and refuses keys other than Ed25519.
 func LoadSigner(path string) (*Signer, error) {
-	key, err := loadKey(path)
+	key, err := LoadKey(path)
 	if err != nil {
 		return nil, fmt.Errorf("read signer: %w", err)
 	}
@@ -116,7 +116,7 @@ func LoadSigner(path string) (*Signer, error) {
 
 // ParseSigner reads the text of a file that Save wrote.
 func ParseSigner(text string) (*Signer, error) {
-	der, err := derOf("PRIVATE KEY", text)
+	der, err := DEROf("PRIVATE KEY", text)
 	if err != nil {
 		return nil, fmt.Errorf("read signer: %w", err)
 	}
@@ -133,7 +133,7 @@ func ParseSigner(text string) (*Signer, error) {
 
 // Save writes the key with mode 0600.
 func (s *Signer) Save(path string) error {
-	if err := saveKey(path, s.key); err != nil {
+	if err := SaveKey(path, s.key); err != nil {
 		return fmt.Errorf("save signer: %w", err)
 	}
 	return nil

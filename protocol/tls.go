@@ -7,43 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/credentials"
 )
 
-// ServerTLS returns the coordinator's configuration of TLS 1.3. It admits callers whose certificate
-// the authority issued and whom admit allows at the handshake. A refused caller gets no reason,
-// because TLS alerts have no text. The server's certificate is made again each day, so it never
-// expires.
-func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
-	certificate := daily(now, a.ServerCertificate)
-	if _, err := certificate(); err != nil {
-		return nil, fmt.Errorf("make server certificate: %w", err)
-	}
-	clients, err := a.members(now())
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate() }, Time: now,
-		VerifyConnection: func(s tls.ConnectionState) error {
-			caller, err := callerOfChains(s.VerifiedChains)
-			if err != nil {
-				return err
-			}
-			// no list has its certificate, so a former authority's key must not suffice
-			if caller.Role == RoleReplica {
-				if err := s.PeerCertificates[0].CheckSignatureFrom(a.certificate); err != nil {
-					return err
-				}
-			}
-			return admit(caller)
-		},
-	}, nil
-}
+// ServerName is the only DNS name in the coordinator's certificate. Clients expect it at any
+// address.
+const ServerName = "coordinator.caucus.internal"
 
 // ClientTLS returns a caller's configuration of TLS 1.3. It trusts the authority in ca, PEM, alone,
 // and shows the certificate in pair.
@@ -53,33 +24,10 @@ func ClientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 		return nil, fmt.Errorf("the authority's certificate is not PEM")
 	}
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName,
+		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: ServerName,
 		Certificates: []tls.Certificate{pair}, Time: now,
 		ClientSessionCache: tls.NewLRUClientSessionCache(1), // makes reconnecting cheaper
 	}, nil
-}
-
-// daily returns a function that makes a certificate again each day, so that it never expires.
-func daily(now func() time.Time,
-	issue func(time.Time) (tls.Certificate, error)) func() (*tls.Certificate, error) {
-	var (
-		mu      sync.Mutex // guards current and made
-		current tls.Certificate
-		made    time.Time
-	)
-	return func() (*tls.Certificate, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if t := now(); current.Certificate == nil || t.Sub(made).Abs() > 24*time.Hour {
-			c, err := issue(t)
-			if err != nil {
-				return nil, err
-			}
-			current, made = c, t
-		}
-		c := current
-		return &c, nil
-	}
 }
 
 // firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A

@@ -16,6 +16,7 @@ import (
 	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -23,7 +24,7 @@ import (
 // renews it earlier.
 func TestCheckCertificate(t *testing.T) {
 	begins := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	authority, err := protocol.NewAuthority(begins)
+	authority, err := server.NewAuthority(begins)
 	if err != nil {
 		t.Fatal(err)
 	}

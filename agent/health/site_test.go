@@ -22,6 +22,7 @@ import (
 	"caucus/internal/testsite"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -134,7 +135,7 @@ func TestCheckHelper(t *testing.T) {
 	s := r.Open(t)
 	id, coordinator := testsite.Certified(t, protocol.RoleParty, time.Now())
 	_, signer := testsite.Certified(t, protocol.RoleParty, time.Now())
-	sealing, err := protocol.NewSealingKey()
+	sealing, err := server.NewSealingKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"caucus/internal/testsite"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -433,7 +434,7 @@ func TestHelperIsKept(t *testing.T) {
 	if words, agreed := s.HelperWords(d, task); words != "" || agreed {
 		t.Errorf("a helper that no policy names: %q", words)
 	}
-	sealing, err := protocol.NewSealingKey()
+	sealing, err := server.NewSealingKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"caucus/internal/folder"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study/kinds"
 )
 
@@ -44,7 +45,7 @@ type Pins struct {
 // Code is what people read to each other to compare the pins (protocol.KeyCode).
 func (p Pins) Code() string { return protocol.KeyCode(p.Signing[:], p.Sealing[:]) }
 
-func pinsOf(signer *protocol.Signer, sealing *protocol.SealingKey) Pins {
+func pinsOf(signer *protocol.Signer, sealing *server.SealingKey) Pins {
 	return Pins{signer.Key(), protocol.SealingPin(sealing.Public())}
 }
 
@@ -54,7 +55,7 @@ func ReadPins(c Config) (Pins, error) {
 	if err != nil {
 		return Pins{}, err
 	}
-	sealing, err := protocol.LoadSealingKey(c.path(sealingFile))
+	sealing, err := server.LoadSealingKey(c.path(sealingFile))
 	if err != nil {
 		return Pins{}, err
 	}
@@ -115,7 +116,7 @@ func initFiles(c Config) (Pins, error) {
 	if err != nil {
 		return Pins{}, err
 	}
-	sealing, err := protocol.NewSealingKey()
+	sealing, err := server.NewSealingKey()
 	if err != nil {
 		return Pins{}, err
 	}

@@ -10,7 +10,7 @@ import (
 	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
-	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 // Reconciled says what Reconcile found and changed. If Behind, give the new pins to the coordinator
@@ -46,7 +46,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err != nil {
 		return fail(err)
 	}
-	sealed, err := protocol.LoadSealingKey(c.path(sealingFile))
+	sealed, err := server.LoadSealingKey(c.path(sealingFile))
 	if err == nil {
 		err = aggregator.RemakeHead(ctx,
 			aggregator.Config{Store: c.path(storeFile), Head: c.headFile(), Journal: ledger,
@@ -80,7 +80,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	}
 	// From here on nothing encrypted to the old key opens. The ledger is corrected last. If the
 	// process is killed earlier, Reconcile runs again and makes another key.
-	sealing, err := protocol.NewSealingKey()
+	sealing, err := server.NewSealingKey()
 	if err != nil {
 		return fail(err)
 	}

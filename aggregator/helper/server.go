@@ -21,6 +21,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -108,7 +109,7 @@ func (s *Server) openFiles() error {
 	if err != nil {
 		return err
 	}
-	sealing, err := protocol.LoadSealingKey(c.path(sealingFile))
+	sealing, err := server.LoadSealingKey(c.path(sealingFile))
 	if err != nil {
 		return err
 	}

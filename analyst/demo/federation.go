@@ -24,6 +24,7 @@ import (
 	"caucus/internal/csvfile"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/kinds/planning"
@@ -35,7 +36,7 @@ type federation struct {
 	dir      string
 	roster   []study.PartyID // clinics, then devices
 	agents   []site.Config
-	operator *protocol.Client
+	operator *admin.Client
 	stop     context.CancelFunc
 	daemons  *errgroup.Group
 	// guards no field: a coordinator limits how many calls an operator has at the same time
@@ -136,7 +137,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 	if err != nil {
 		return err
 	}
-	if f.operator, err = protocol.Dial(profile,
+	if f.operator, err = admin.Dial(profile,
 		protocol.DialOptions{Coordinator: address}); err != nil {
 		return err
 	}
@@ -223,7 +224,7 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 	defer f.turns.Unlock()
 	for {
 		invitation, _, err := f.operator.Invite(ctx,
-			protocol.InviteOptions{Name: party, Role: protocol.RoleParty, Address: address})
+			admin.InviteOptions{Name: party, Role: protocol.RoleParty, Address: address})
 		if !errors.Is(err, protocol.ErrBusy) {
 			return invitation, err
 		}

@@ -14,7 +14,7 @@ import (
 	"caucus/coordinator"
 	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
-	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 // Tests set these variables. A daemon calls checkpoint between two effects, and tests kill the
@@ -132,7 +132,7 @@ clock. It does not trust a clock that jumped, or that moved far ahead while the
 coordinator was stopped. Then no study is sealed until the clock agrees again with
 the time that has passed, or an operator vouches for it.`,
 		Args: console.NoArguments,
-		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *protocol.Client) error {
+		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *admin.Client) error {
 			report, err := client.Clock(cmd.Context(), vouch)
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 
 	"caucus/cmd/internal/console"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -134,7 +135,7 @@ caucus study pack holds the receipt too.`,
 				}
 			}
 			document := struct {
-				protocol.AcceptedAnswer
+				admin.AcceptedAnswer
 				Receipt string `json:"receipt,omitempty"`
 			}{accepted, receipt}
 			said := "its contribution is in"

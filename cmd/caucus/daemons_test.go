@@ -24,6 +24,7 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
@@ -36,7 +37,7 @@ type network struct {
 	t        *testing.T
 	dir      string
 	ctx      context.Context
-	operator *protocol.Client
+	operator *admin.Client
 	log      *lines
 }
 
@@ -95,7 +96,7 @@ func newNetwork(t *testing.T, change func(*folder.Config)) *network {
 	n.background(server.Run)
 	profile, err := protocol.LoadIdentity(filepath.Join(at, folder.OperatorFile))
 	n.check(err)
-	n.operator, err = protocol.Dial(profile, protocol.DialOptions{})
+	n.operator, err = admin.Dial(profile, protocol.DialOptions{})
 	n.check(err)
 	t.Cleanup(func() { n.operator.Close() })
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -126,7 +127,7 @@ func (n *network) enrol(name string) site.Config {
 	}
 	c.Log = slog.New(slog.NewTextHandler(n.log, nil))
 	invitation, _, err := n.operator.Invite(n.ctx,
-		protocol.InviteOptions{Name: name, Role: protocol.RoleParty})
+		admin.InviteOptions{Name: name, Role: protocol.RoleParty})
 	n.check(err)
 	_, err = agent.Enrol(n.ctx, c, invitation)
 	n.check(err)
@@ -275,7 +276,7 @@ func TestEnrolAgain(t *testing.T) {
 	n.check(again.Round(n.ctx))
 	n.check(again.Close())
 	invitation, _, err := n.operator.Invite(n.ctx,
-		protocol.InviteOptions{Name: "hospital-b", Role: protocol.RoleParty})
+		admin.InviteOptions{Name: "hospital-b", Role: protocol.RoleParty})
 	n.check(err)
 	if _, err := agent.Enrol(n.ctx, a, invitation); err == nil ||
 		!strings.Contains(err.Error(), "belongs to party hospital-a") {

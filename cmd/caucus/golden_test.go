@@ -23,6 +23,7 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 	"caucus/study/verify"
 )
@@ -76,7 +77,7 @@ func goldenCoordinator(t *testing.T, dir string) {
 	go func() { done <- server.Run(running) }()
 	profile, err := protocol.LoadIdentity(filepath.Join(at, folder.OperatorFile))
 	n.check(err)
-	n.operator, err = protocol.Dial(profile,
+	n.operator, err = admin.Dial(profile,
 		protocol.DialOptions{Coordinator: server.Addr(), Now: config.Clock.Now})
 	n.check(err)
 

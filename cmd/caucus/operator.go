@@ -16,12 +16,13 @@ import (
 	"caucus/cmd/internal/siteverbs"
 	"caucus/coordinator/folder"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 // dial connects with the profile's identity, and renews a profile that is about to expire. A file
 // beside the profile holds what this operator knows of the coordinator (Memory). From this file the
 // client notices that a coordinator was restored from an old backup.
-func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
+func (o *operator) dial(ctx context.Context) (*admin.Client, error) {
 	if o.profile == "" {
 		return nil, console.Usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
 	}
@@ -43,7 +44,7 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 			o.profile, until.Format(time.DateOnly), caller.Name)
 	}
 	options := protocol.DialOptions{Memory: o.profile + ".memory"}
-	client, err := protocol.Dial(id, options)
+	client, err := admin.Dial(id, options)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 		} else {
 			client.Close()
 			id = followed
-			if client, err = protocol.Dial(id, options); err != nil {
+			if client, err = admin.Dial(id, options); err != nil {
 				return nil, err
 			}
 		}
@@ -78,12 +79,12 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 		return client, nil
 	}
 	client.Close()
-	return protocol.Dial(renewed, options)
+	return admin.Dial(renewed, options)
 }
 
 // dialled makes a command from a function that calls the coordinator.
 func (o *operator) dialled(call func(*cobra.Command, []string,
-	*protocol.Client) error) func(*cobra.Command, []string) error {
+	*admin.Client) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, err := o.dial(cmd.Context())
 		if err != nil {

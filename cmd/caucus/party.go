@@ -12,6 +12,7 @@ import (
 
 	"caucus/cmd/internal/console"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 // operator holds what all operator verbs share: the console, and the profile with which they call
@@ -36,7 +37,7 @@ func newParty(c *console.Console) *cobra.Command {
 }
 
 func (o *operator) invite() *cobra.Command {
-	var options protocol.InviteOptions
+	var options admin.InviteOptions
 	var role, out, request, key string
 	cmd := &cobra.Command{
 		Use:   "invite NAME",
@@ -66,8 +67,8 @@ telephone: it shows that nobody exchanged the key on the way.`,
 			defer client.Close()
 			options.Name, options.Role = args[0], protocol.Role(role)
 			if all, err := client.Members(cmd.Context()); err == nil &&
-				slices.ContainsFunc(all, func(m protocol.Member) bool {
-					return m.Name == args[0] && m.Status == protocol.StatusEnrolled
+				slices.ContainsFunc(all, func(m admin.Member) bool {
+					return m.Name == args[0] && m.Status == admin.StatusEnrolled
 				}) {
 				o.Note("%s is enrolled already: who uses this invitation acts under that name too, until caucus party revoke %s", args[0], args[0])
 			}
@@ -142,11 +143,11 @@ func (o *operator) list() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			wanted, err := protocol.ParseTags(tags)
+			wanted, err := admin.ParseTags(tags)
 			if err != nil {
 				return console.Usagef("%w", err)
 			}
-			shown := []protocol.Member{}
+			shown := []admin.Member{}
 			for _, m := range members {
 				if (token == "" || m.Token == token) && m.Tags.Have(wanted) {
 					shown = append(shown, m)
@@ -162,8 +163,8 @@ func (o *operator) list() *cobra.Command {
 }
 
 // printMembers lists members; it has columns of tags and tokens only if somebody has any.
-func printMembers(w io.Writer, all []protocol.Member) {
-	groups := slices.ContainsFunc(all, func(m protocol.Member) bool {
+func printMembers(w io.Writer, all []admin.Member) {
+	groups := slices.ContainsFunc(all, func(m admin.Member) bool {
 		return len(m.Tags) > 0 || m.Token != ""
 	})
 	header := []string{"name", "role", "status", "expires"}
@@ -191,14 +192,14 @@ func (o *operator) revoke() *cobra.Command {
 		Example: `  caucus party revoke st-mary
   caucus party revoke kq3v8s2m --members`,
 		Args: console.OneArgument("party revoke", "NAME_OR_TOKEN"),
-		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
+		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *admin.Client) error {
 			all, err := client.Tokens(cmd.Context())
 			if err != nil {
 				return err
 			}
 			// Look among the tokens first, because an agent may have chosen a token's ID as its
 			// name.
-			if members || slices.ContainsFunc(all, func(k protocol.Token) bool {
+			if members || slices.ContainsFunc(all, func(k admin.Token) bool {
 				return k.ID == args[0]
 			}) {
 				revoked, err := client.RevokeToken(cmd.Context(), args[0], members)

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/cmd/internal/console"
-	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 func (o *operator) token() *cobra.Command {
-	var options protocol.TokenOptions
+	var options admin.TokenOptions
 	var tags []string
 	var out string
 	cmd := &cobra.Command{
@@ -38,7 +38,7 @@ made again.`,
 				return console.Usagef("party token needs --quota: how many agents it may enrol")
 			}
 			var err error
-			if options.Tags, err = protocol.ParseTags(tags); err != nil {
+			if options.Tags, err = admin.ParseTags(tags); err != nil {
 				return console.Usagef("%w", err)
 			}
 			client, err := o.dial(cmd.Context())
@@ -46,14 +46,14 @@ made again.`,
 				return err
 			}
 			defer client.Close()
-			text, made, err := withSecretFile(out, func() (string, protocol.Token, error) {
+			text, made, err := withSecretFile(out, func() (string, admin.Token, error) {
 				return client.MakeToken(cmd.Context(), options)
 			})
 			if err != nil {
 				return err
 			}
 			document := struct {
-				protocol.Token
+				admin.Token
 				Secret string `json:"secret,omitempty"`
 				File   string `json:"file,omitempty"`
 			}{made, text, out}
@@ -81,7 +81,7 @@ made again.`,
 	return cmd
 }
 
-func tagged(l protocol.Tags) string {
+func tagged(l admin.Tags) string {
 	if len(l) == 0 {
 		return ""
 	}
@@ -111,7 +111,7 @@ func withSecretFile[T any](out string, made func() (string, T, error)) (text str
 	return text, what, err
 }
 
-func (o *operator) printTokens(all []protocol.Token) error {
+func (o *operator) printTokens(all []admin.Token) error {
 	return o.Print(console.Listed(all), func(w io.Writer) {
 		t := console.NewTable(w, "token", "status", "enrolled", "names", "tags", "expires",
 			"made by")
@@ -151,7 +151,7 @@ sees a roster knows the tags that selected it.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tags, err := protocol.ParseTags(args[1:])
+			tags, err := admin.ParseTags(args[1:])
 			if err != nil {
 				return console.Usagef("%w", err)
 			}
@@ -164,8 +164,8 @@ sees a roster knows the tags that selected it.`,
 				return err
 			}
 			document := struct {
-				Party string        `json:"party"`
-				Tags  protocol.Tags `json:"tags"`
+				Party string     `json:"party"`
+				Tags  admin.Tags `json:"tags"`
 			}{args[0], tags}
 			if len(tags) == 0 {
 				return o.Say(document, "%s has no tags\n", args[0])

@@ -20,6 +20,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 // trialPoll is how often the agents of the trials poll.
@@ -34,7 +35,7 @@ type trialAgents struct {
 }
 
 func (t *threeReplicas) agents(n int) *trialAgents {
-	operator := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(t.folder("one"),
+	operator := must(admin.Dial(must(protocol.LoadIdentity(filepath.Join(t.folder("one"),
 		"operator.yaml"))), protocol.DialOptions{}))
 	defer operator.Close()
 	ctx, end := context.WithCancel(context.Background())
@@ -44,13 +45,13 @@ func (t *threeReplicas) agents(n int) *trialAgents {
 		under.Wait()
 	}}
 	for i := range n {
-		text, _, err := operator.Invite(ctx, protocol.InviteOptions{Name: fmt.Sprint("p", i)})
+		text, _, err := operator.Invite(ctx, admin.InviteOptions{Name: fmt.Sprint("p", i)})
 		must(0, err)
 		id := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
 			must(protocol.NewEnrolment()), protocol.DialOptions{}))
 		a.waits[i] = map[time.Time]time.Duration{}
 		under.Go(func() {
-			c := must(protocol.Dial(id, protocol.DialOptions{}))
+			c := must(admin.Dial(id, protocol.DialOptions{}))
 			defer func() { c.Close() }()
 			due := time.Now().Add(trialPoll * time.Duration(i) / time.Duration(n))
 			for ctx.Err() == nil {
@@ -67,7 +68,7 @@ func (t *threeReplicas) agents(n int) *trialAgents {
 				if next, news := id.Follow(c.Keys(), l.Addresses); news {
 					c.Close()
 					id = next
-					c = must(protocol.Dial(id, protocol.DialOptions{}))
+					c = must(admin.Dial(id, protocol.DialOptions{}))
 				}
 			}
 		})

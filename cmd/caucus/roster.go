@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
 // roster returns the enrolled parties that have all the wanted tags. The plan lists them by name,
 // so later changes of tags do not affect the study.
-func (o *operator) roster(ctx context.Context, client *protocol.Client,
+func (o *operator) roster(ctx context.Context, client *admin.Client,
 	tags map[string]string) ([]study.PartyID, error) {
-	wanted := protocol.Tags(tags)
+	wanted := admin.Tags(tags)
 	if err := wanted.Check(); err != nil {
 		return nil, study.PlanError("roster", "%v", err)
 	}
@@ -29,14 +30,14 @@ func (o *operator) roster(ctx context.Context, client *protocol.Client,
 		if m.Role != protocol.RoleParty {
 			continue
 		}
-		if m.Status == protocol.StatusEnrolled {
+		if m.Status == admin.StatusEnrolled {
 			parties++
 		}
 		switch {
 		case !m.Tags.Have(wanted):
-		case m.Status == protocol.StatusEnrolled:
+		case m.Status == admin.StatusEnrolled:
 			roster = append(roster, study.PartyID(m.Name))
-		case m.Status == protocol.StatusInvited:
+		case m.Status == admin.StatusInvited:
 			waiting = append(waiting, m.Name)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -112,7 +113,7 @@ type federated struct {
 	coordinator *daemon
 	agents      []*daemon
 	wire        *cable
-	operator    *protocol.Client
+	operator    *admin.Client
 	restored    map[string]bool
 	reopen      []string        // failed studies to reopen
 	reopened    map[string]bool // studies that were reopened
@@ -227,7 +228,8 @@ var events = []struct {
 	{"extension of a study", func(f *federated, r *rand.Rand) {
 		f.ask(r, func(ctx context.Context, name string) error {
 			_, err := f.operator.Amend(ctx, name,
-				protocol.AmendOptions{Deadline: time.Now().Add(time.Duration(240+r.IntN(100)) * time.Hour)})
+				admin.AmendOptions{
+					Deadline: time.Now().Add(time.Duration(240+r.IntN(100)) * time.Hour)})
 			return err
 		})
 	}},
@@ -266,7 +268,7 @@ func (f *federated) takeUp() {
 		ctx, stop := f.context()
 		defer stop()
 		s, err := f.operator.Amend(ctx, name,
-			protocol.AmendOptions{Deadline: time.Now().Add(240 * time.Hour)})
+			admin.AmendOptions{Deadline: time.Now().Add(240 * time.Hour)})
 		if err == nil {
 			f.reopened[name] = true
 		}
@@ -378,7 +380,7 @@ func (f *federated) play(r *rand.Rand, restores bool) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if f.operator, err = protocol.Dial(profile,
+	if f.operator, err = admin.Dial(profile,
 		protocol.DialOptions{Coordinator: f.wire.to, Timeout: 3 * time.Second}); err != nil {
 		f.t.Fatal(err)
 	}

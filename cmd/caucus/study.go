@@ -12,6 +12,7 @@ import (
 
 	"caucus/cmd/internal/console"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 	"caucus/study/kinds/results"
 	"caucus/study/stated"
@@ -28,7 +29,7 @@ func newStudy(c *console.Console) *cobra.Command {
 func (o *operator) listStudies() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List studies", Args: console.NoArguments,
-		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *protocol.Client) error {
+		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *admin.Client) error {
 			listing, err := client.Studies(cmd.Context())
 			if err != nil {
 				return err
@@ -124,10 +125,10 @@ func (o *operator) printStudy(s protocol.Study) error {
 
 // about makes a verb that calls the coordinator about one study, and prints the study.
 func (o *operator) about(verb, short string,
-	call func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
+	call func(context.Context, *admin.Client, string) (protocol.Study, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " STUDY", Short: short, Args: console.OneArgument("study "+verb, "STUDY"),
-		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
+		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *admin.Client) error {
 			s, err := call(cmd.Context(), client, args[0])
 			if err != nil {
 				return err
@@ -139,13 +140,13 @@ func (o *operator) about(verb, short string,
 
 func (o *operator) showStudy() *cobra.Command {
 	return o.about("show", "Show a study: plan, state, who has contributed",
-		func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
 			return c.Study(ctx, ref)
 		})
 }
 
 func (o *operator) openStudy() *cobra.Command {
-	return o.about("open", "Open a draft: from now on its plan cannot change", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+	return o.about("open", "Open a draft: from now on its plan cannot change", func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
 		if s, err := c.Study(ctx, ref); err == nil && s.State == study.Open {
 			o.Note("%s is open already", s.Name)
 			return s, nil
@@ -157,7 +158,7 @@ func (o *operator) openStudy() *cobra.Command {
 func (o *operator) cancelStudy() *cobra.Command {
 	var reason string
 	cmd := o.about("cancel", "Give a study up that is not released yet",
-		func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
 			return c.Cancel(ctx, ref, reason)
 		})
 	cmd.Flags().StringVar(&reason, "reason", "", "what the parties are told, besides that")
@@ -165,7 +166,7 @@ func (o *operator) cancelStudy() *cobra.Command {
 }
 
 func (o *operator) waiveStudy() *cobra.Command {
-	cmd := o.about("waive", "Release a study without waiting for contributors that do not call", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+	cmd := o.about("waive", "Release a study without waiting for contributors that do not call", func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
 		return c.Waive(ctx, ref)
 	})
 	cmd.Long = `Release a sealed study although some contributors have not called since the coordinator
@@ -182,7 +183,7 @@ const waitEvery = time.Second
 func (o *operator) waitStudy() *cobra.Command {
 	var timeout time.Duration
 	cmd := o.about("wait", "Wait until a study is released or has failed",
-		func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
 			if timeout > 0 {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -257,7 +258,7 @@ func (o *operator) resultStudy() *cobra.Command {
 --out FILE and --json give one document: the release with its manifest, the signature,
 and the coordinator's key. caucus release uses this file and checks every claim.`,
 		Args: console.OneArgument("study result", "STUDY"),
-		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
+		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *admin.Client) error {
 			r, err := client.Release(cmd.Context(), args[0])
 			if errors.Is(err, study.ErrForm) && out != "" {
 				if err := writeSigned(o.Console, out, r); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"caucus/cmd/internal/console"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -37,7 +38,7 @@ func (s sealFlags) rule() (*study.SealRule, error) {
 }
 
 func (o *operator) closeStudy() *cobra.Command {
-	cmd := o.about("close", "Seal an open study now, with those that have contributed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+	cmd := o.about("close", "Seal an open study now, with those that have contributed", func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
 		return c.CloseStudy(ctx, ref)
 	})
 	cmd.Long = `Seal an open study now, if at least its minimum has contributed. A party that is still
@@ -47,12 +48,12 @@ says who is missing. The release says that an operator sealed it.`
 }
 
 func (o *operator) extendStudy() *cobra.Command {
-	var options protocol.AmendOptions
+	var options admin.AmendOptions
 	var deadline string
 	var closesIn time.Duration
 	var seal sealFlags
 	keepQuiet := false // --seal-share without --seal-quiet leaves the old quiet time
-	cmd := o.about("extend", "Change when a study ends, or take up again one that failed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+	cmd := o.about("extend", "Change when a study ends, or take up again one that failed", func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
 		if keepQuiet {
 			s, err := c.Study(ctx, ref)
 			if err != nil {
@@ -103,7 +104,7 @@ it: its parties send the same bytes again, which costs them nothing more.`
 		if options.Seal != nil && options.SealWhenAll {
 			return console.Usagef("give --seal-share or --seal-when-all, not both")
 		}
-		if options == (protocol.AmendOptions{}) {
+		if options == (admin.AmendOptions{}) {
 			return console.Usagef("say what to change: --closes-in, --deadline, --minimum, --seal-share or --seal-when-all")
 		}
 		return run(cmd, args)

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 // TestOldMemory: at its start, a replica reads what it stored before its last end. The others'
 // messages are newer, so replicas that they report alive stay alive, however slowly the file is
 // read.
 func TestOldMemory(t *testing.T) {
-	authority := must(protocol.NewAuthority(time.Now()))
+	authority := must(server.NewAuthority(time.Now()))
 	first, at := opened(t, config(authority, "first"))
 	c := config(authority, "again", at)
 	c.Memory = filepath.Join(t.TempDir(), "replicas.json")

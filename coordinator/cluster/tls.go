@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 // replicasALPN is the application protocol among replicas. So a connection for calls is never taken
@@ -17,9 +18,9 @@ const replicasALPN = "caucus-replicas/1"
 // replicas, which all hold the key of its present authority. Only that key makes a replica:
 // members, operators and a former authority's key get no connection. name is this replica's.
 func TLS(
-	a *protocol.Authority, name string, now func() time.Time,
+	a *server.Authority, name string, now func() time.Time,
 ) (*tls.Config, *tls.Config, error) {
-	server, err := protocol.ServerTLS(a, now, func(c protocol.Caller) error {
+	server, err := server.TLS(a, now, func(c protocol.Caller) error {
 		if c.Role != protocol.RoleReplica {
 			return fmt.Errorf("%w: only replicas", protocol.ErrDenied)
 		}

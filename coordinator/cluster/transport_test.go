@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 func must[T any](x T, err error) T {
@@ -26,7 +27,7 @@ func must[T any](x T, err error) T {
 }
 
 // config is a replica's configuration, with certificates of a coordinator's authority.
-func config(a *protocol.Authority, name string, join ...string) Config {
+func config(a *server.Authority, name string, join ...string) Config {
 	c := Config{Name: name, Endpoints: Endpoints{Listen: "127.0.0.1:0", Join: join},
 		Log: slog.New(slog.DiscardHandler), Keys: func() []byte {
 			return []byte("keys of " + name)
@@ -66,7 +67,7 @@ func (c *Cluster) living() (names []string) {
 // no other protocol. Half-open connections keep no replica out.
 func TestPort(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	authority := must(protocol.NewAuthority(time.Now()))
+	authority := must(server.NewAuthority(time.Now()))
 	first := must(Open(config(authority, "first"), State{Address: "first.example.org:1"}))
 	defer first.Close()
 	at := first.View().Own.At
@@ -108,7 +109,7 @@ func TestPort(t *testing.T) {
 	}
 	noWord, unchecked, nobody := pair(protocol.RoleReplica), asks.Clone(), asks.Clone()
 	noWord.NextProtos, noWord.VerifyConnection = nil, nil
-	other := config(must(protocol.NewAuthority(time.Now())), "other").Client
+	other := config(must(server.NewAuthority(time.Now())), "other").Client
 	for _, c := range []*tls.Config{unchecked, other} { // only the other side checks
 		c.InsecureSkipVerify, c.ClientSessionCache = true, nil
 	}
@@ -166,7 +167,7 @@ func TestPort(t *testing.T) {
 // TestMemory: a replica that starts while the others are away knows their addresses and the newest
 // epoch, and that none of them is alive. A file that was cut short does no harm.
 func TestMemory(t *testing.T) {
-	authority := must(protocol.NewAuthority(time.Now()))
+	authority := must(server.NewAuthority(time.Now()))
 	first, at := opened(t, config(authority, "first"))
 	c := config(authority, "second", at)
 	c.Memory = filepath.Join(t.TempDir(), "replicas.json")
@@ -195,14 +196,14 @@ func TestMemory(t *testing.T) {
 
 // TestShutTwice: the transport may be shut down twice, because memberlist does so too.
 func TestShutTwice(t *testing.T) {
-	wire := must(listen(config(must(protocol.NewAuthority(time.Now())), "one")))
+	wire := must(listen(config(must(server.NewAuthority(time.Now())), "one")))
 	must(0, wire.Shutdown())
 	_ = wire.Shutdown()
 }
 
 // TestAdvertise: an address that nobody can dial is refused, and the error says why.
 func TestAdvertise(t *testing.T) {
-	authority := must(protocol.NewAuthority(time.Now()))
+	authority := must(server.NewAuthority(time.Now()))
 	c := config(authority, "one")
 	c.Listen = "0.0.0.0:0"
 	if _, err := Open(c, State{}); err == nil || !strings.Contains(err.Error(), "advertise") {

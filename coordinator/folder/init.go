@@ -14,6 +14,7 @@ import (
 	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 // InitOptions say where a new coordinator's folder is made, and who its first operator is.
@@ -117,7 +118,7 @@ func initHead(o InitOptions) (named string, err error) {
 
 func initSecrets(c Config, o InitOptions) error {
 	now := o.Now()
-	authority, err := protocol.NewAuthority(now)
+	authority, err := server.NewAuthority(now)
 	if err != nil {
 		return err
 	}

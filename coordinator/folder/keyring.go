@@ -14,11 +14,12 @@ import (
 
 	"caucus/internal/database"
 	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 // Keyring is a coordinator's authority and its signer, with their succession from earlier ones.
 type Keyring struct {
-	Authority *protocol.Authority
+	Authority *server.Authority
 	Signer    *protocol.Signer
 	Keys      protocol.Keys // all keys that this coordinator ever signed with
 }
@@ -29,7 +30,7 @@ type Keyring struct {
 // place.
 type keyringDocument struct {
 	Successions []protocol.Signed `json:"successions"`
-	Former      []protocol.Former `json:"former"`
+	Former      []server.Former   `json:"former"`
 }
 
 // generation is a key file's name in the n-th generation: ca.key, ca-1.key, …
@@ -51,7 +52,7 @@ func LoadKeyring(c Config) (k Keyring, err error) {
 		return k, err
 	}
 	n := len(document.Successions)
-	authority, err := protocol.LoadAuthority(c.Path(generation(CAFile, n)),
+	authority, err := server.LoadAuthority(c.Path(generation(CAFile, n)),
 		c.Path(generation(CAKeyFile, n)))
 	if err != nil {
 		return k, err

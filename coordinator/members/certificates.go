@@ -10,6 +10,7 @@ import (
 
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 // Certificates decides which certificates are valid. Every revocation raises the store's revision
@@ -45,9 +46,9 @@ func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until ti
 	if ok {
 		return c.Expires, revision, holds(c, caller, s.now())
 	}
-	// whoever has the authority's key makes its own certificate (protocol.ServerTLS)
+	// whoever has the authority's key makes its own certificate (server.TLS)
 	if caller.Role == protocol.RoleReplica {
-		return s.now().Add(protocol.MemberValidity), revision, nil
+		return s.now().Add(server.MemberValidity), revision, nil
 	}
 	err = s.store.View(ctx, func(tx records.Tx) (err error) {
 		if revision, err = tx.Revision(); err != nil {
@@ -193,7 +194,7 @@ func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until tim
 		if err != nil {
 			return until, fmt.Errorf("read what an invitation got: %w", err)
 		}
-		if until = protocol.IssuedAt(c).Add(lostAnswer); !s.now().Before(until) {
+		if until = server.IssuedAt(c).Add(lostAnswer); !s.now().Before(until) {
 			return until, fmt.Errorf("%w: the invitation was used already: if not by you, tell the operator; ask for a new one", protocol.ErrDenied)
 		}
 	}

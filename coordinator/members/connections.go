@@ -18,6 +18,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/internal/clock"
 	"caucus/protocol"
+	"caucus/protocol/server"
 )
 
 // connections bounds three numbers: connections that have not finished their handshake, connections
@@ -129,7 +130,7 @@ func (s *connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthI
 		s.counts.closed.Inc()
 		return nil, nil, err
 	}
-	caller, err := protocol.CallerOf(info)
+	caller, err := server.CallerOf(info)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 )
 
 // Enrol redeems an invitation, or a place of a join token. One transaction stores certificate and
@@ -79,7 +80,7 @@ func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 			return err
 		}
 		n, err := tx.Outlasting(caller.Name,
-			s.config.Clock.Now().Add(protocol.MemberValidity-24*time.Hour))
+			s.config.Clock.Now().Add(server.MemberValidity-24*time.Hour))
 		if err != nil {
 			return err
 		}

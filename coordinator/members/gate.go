@@ -26,6 +26,7 @@ import (
 	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 )
 
 // Gate checks every connection and call. At the handshake it refuses invalid certificates. On a
@@ -61,9 +62,9 @@ func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *
 
 // Wrap puts the gate in front of a listener. It returns the listener to serve and the server's
 // options.
-func (g *Gate) Wrap(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption,
+func (g *Gate) Wrap(l net.Listener, a *server.Authority) (net.Listener, []grpc.ServerOption,
 	error) {
-	tls, err := protocol.ServerTLS(a, g.clock.Now, g.handshake)
+	tls, err := server.TLS(a, g.clock.Now, g.handshake)
 	if err != nil {
 		return nil, nil, err
 	}

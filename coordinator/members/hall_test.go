@@ -21,7 +21,9 @@ import (
 	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 	"caucus/study"
 )
 
@@ -83,12 +85,12 @@ type world struct {
 	clock        *moved
 	log          *book
 	store        records.Store
-	authority    *protocol.Authority
+	authority    *server.Authority
 	certificates *members.Certificates
 	gate         *members.Gate
 	registry     *prometheus.Registry
 	address      string
-	operator     *protocol.Client
+	operator     *admin.Client
 	hold         chan struct{} // if not nil, an upload that has its place waits for it
 	holding      chan struct{}
 }
@@ -172,16 +174,16 @@ func newWorld(t *testing.T, change func(*folder.Config)) *world {
 	return w
 }
 
-func (w *world) dial(id protocol.Identity) *protocol.Client {
-	return must(protocol.Dial(id,
+func (w *world) dial(id protocol.Identity) *admin.Client {
+	return must(admin.Dial(id,
 		protocol.DialOptions{Coordinator: w.address, Now: w.clock.Now}))
 }
 
 // enrol invites and enrols a party.
-func (w *world) enrol(name string) *protocol.Client { return w.dial(w.identity(name)) }
+func (w *world) enrol(name string) *admin.Client { return w.dial(w.identity(name)) }
 
 func (w *world) identity(name string) protocol.Identity {
-	text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+	text, _, err := w.operator.Invite(context.Background(), admin.InviteOptions{Name: name})
 	must(0, err)
 	return must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)),
 		must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
@@ -230,7 +232,7 @@ func TestTokenRevoked(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, nil)
 	options := protocol.DialOptions{Now: w.clock.Now}
-	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 1})
+	v, k := makeToken(t, w.operator, admin.TokenOptions{Quota: 1})
 	key := must(protocol.NewEnrolment())
 	id := must(protocol.Join(ctx, v, key, "", options))
 	if _, err := protocol.Join(ctx, v, must(protocol.NewEnrolment()), "", options); !errors.Is(err,

@@ -10,6 +10,7 @@ import (
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/protocol/server"
 )
 
 // Registrar issues and revokes the identities of callers: invitations, join tokens and
@@ -17,7 +18,7 @@ import (
 type Registrar struct {
 	config       folder.Config
 	store        records.Store
-	authority    *protocol.Authority
+	authority    *server.Authority
 	keys         protocol.Keys // all keys that the coordinator ever signed with
 	certificates *Certificates
 	gate         *Gate

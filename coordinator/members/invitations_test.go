@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"caucus/protocol"
+	"caucus/protocol/admin"
+	"caucus/protocol/server"
 )
 
-func invite(t *testing.T, w *world, o protocol.InviteOptions) protocol.Invitation {
+func invite(t *testing.T, w *world, o admin.InviteOptions) protocol.Invitation {
 	t.Helper()
 	text, expires, err := w.operator.Invite(context.Background(), o)
 	if err != nil {
@@ -31,7 +33,7 @@ func TestInvitations(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	options := protocol.DialOptions{Now: w.clock.Now}
-	v := invite(t, w, protocol.InviteOptions{Name: "site", Valid: time.Hour})
+	v := invite(t, w, admin.InviteOptions{Name: "site", Valid: time.Hour})
 	key := must(protocol.NewEnrolment())
 	id := must(protocol.Enrol(ctx, v, key, options))
 	if caller := must(id.Caller()); caller.Name != "site" || caller.Role != protocol.RoleParty {
@@ -44,8 +46,8 @@ func TestInvitations(t *testing.T) {
 		protocol.ErrDenied) || !strings.Contains(err.Error(), "used already") {
 		t.Errorf("second use: %v", err)
 	}
-	late := invite(t, w, protocol.InviteOptions{Name: "late", Valid: time.Minute})
-	withdrawn := invite(t, w, protocol.InviteOptions{Name: "withdrawn"})
+	late := invite(t, w, admin.InviteOptions{Name: "late", Valid: time.Minute})
+	withdrawn := invite(t, w, admin.InviteOptions{Name: "withdrawn"})
 	must(0, w.operator.Revoke(ctx, "withdrawn"))
 	if _, err := protocol.Enrol(ctx, withdrawn, key, options); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("withdrawn: %v", err)
@@ -58,7 +60,7 @@ func TestInvitations(t *testing.T) {
 		t.Error("a lost answer cannot be asked again")
 	}
 	if _, _, err := w.operator.Invite(ctx,
-		protocol.InviteOptions{Name: "operator"}); !errors.Is(err, protocol.ErrExists) {
+		admin.InviteOptions{Name: "operator"}); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("a party named as an operator: %v", err)
 	}
 	for _, name := range []string{"", "a b", "../x", strings.Repeat("x", 64), "-a"} {
@@ -70,16 +72,16 @@ func TestInvitations(t *testing.T) {
 	for _, m := range must(w.operator.Members(ctx)) {
 		statuses[m.Name] = m.Status
 	}
-	for name, want := range map[string]string{"operator": protocol.StatusEnrolled,
-		"site": protocol.StatusEnrolled, "late": protocol.StatusExpired,
-		"withdrawn": protocol.StatusRevoked} {
+	for name, want := range map[string]string{"operator": admin.StatusEnrolled,
+		"site": admin.StatusEnrolled, "late": admin.StatusExpired,
+		"withdrawn": admin.StatusRevoked} {
 		if statuses[name] != want {
 			t.Errorf("%s is %q, want %q", name, statuses[name], want)
 		}
 	}
 	// A second operator is invited like a party.
 	second := must(protocol.Enrol(ctx,
-		invite(t, w, protocol.InviteOptions{Name: "second", Role: protocol.RoleOperator}),
+		invite(t, w, admin.InviteOptions{Name: "second", Role: protocol.RoleOperator}),
 		must(protocol.NewEnrolment()), options))
 	c := w.dial(second)
 	defer c.Close()
@@ -89,7 +91,7 @@ func TestInvitations(t *testing.T) {
 }
 
 func inviteName(w *world, name string) (string, time.Time, error) {
-	return w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+	return w.operator.Invite(context.Background(), admin.InviteOptions{Name: name})
 }
 
 // TestStrangers: callers that are unknown, revoked, expired or of another authority are refused
@@ -99,14 +101,14 @@ func TestStrangers(t *testing.T) {
 	w := newWorld(t, nil)
 	other := newWorld(t, nil)
 	options := protocol.DialOptions{Now: w.clock.Now}
-	id := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}),
+	id := must(protocol.Enrol(ctx, invite(t, w, admin.InviteOptions{Name: "site"}),
 		must(protocol.NewEnrolment()), options))
 	list := func(id protocol.Identity, o protocol.DialOptions) error {
 		o.Coordinator = w.address
 		if o.Now == nil {
 			o.Now = w.clock.Now
 		}
-		c := must(protocol.Dial(id, o))
+		c := must(admin.Dial(id, o))
 		defer c.Close()
 		_, err := c.Studies(ctx)
 		return err
@@ -115,7 +117,7 @@ func TestStrangers(t *testing.T) {
 		return protocol.DialOptions{Now: func() time.Time { return w.clock.Now().Add(d) }}
 	}
 	// A certificate from the other authority.
-	foreign := must(protocol.Enrol(ctx, invite(t, other, protocol.InviteOptions{Name: "site"}),
+	foreign := must(protocol.Enrol(ctx, invite(t, other, admin.InviteOptions{Name: "site"}),
 		must(protocol.NewEnrolment()), options))
 	mixed := foreign
 	mixed.CA = id.CA
@@ -151,7 +153,7 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("revoked: %v", err)
 	}
 	// After a second invitation, the party has a new certificate. The old one stays revoked.
-	again := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}),
+	again := must(protocol.Enrol(ctx, invite(t, w, admin.InviteOptions{Name: "site"}),
 		must(protocol.NewEnrolment()), options))
 	if err := list(again, protocol.DialOptions{}); err != nil {
 		t.Errorf("enrolled again: %v", err)
@@ -177,7 +179,7 @@ func TestStrangers(t *testing.T) {
 	// The certificate has expired by the coordinator's clock, but not by the party's. The
 	// coordinator's own certificate is always valid by its own clock, and for a party that is less
 	// than two days behind.
-	leaf := protocol.MemberValidity
+	leaf := server.MemberValidity
 	w.clock.add(leaf + time.Hour)
 	if err := list(again, at(-2*time.Hour)); !errors.Is(err, protocol.ErrClock) ||
 		!strings.Contains(err.Error(), "by its clock") {
@@ -207,8 +209,8 @@ func TestRenewalsAreLimited(t *testing.T) {
 }
 
 // makeToken makes a join token and reads it as an agent would.
-func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (protocol.Invitation,
-	protocol.Token) {
+func makeToken(t *testing.T, c *admin.Client, o admin.TokenOptions) (protocol.Invitation,
+	admin.Token) {
 	t.Helper()
 	text, k, err := c.MakeToken(context.Background(), o)
 	if err != nil {
@@ -216,7 +218,7 @@ func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (proto
 	}
 	v := must(protocol.ParseInvitation(text))
 	if v.Role != protocol.RoleToken || v.Name != k.ID || v.Prefix != k.Prefix ||
-		k.Status != protocol.TokenOpen || k.Used != 0 || k.By != "operator" {
+		k.Status != admin.TokenOpen || k.Used != 0 || k.By != "operator" {
 		t.Errorf("token %+v says %s %s, names %s", k, v.Role, v.Name, v.Prefix)
 	}
 	return v, k
@@ -231,8 +233,8 @@ func TestJoinTokens(t *testing.T) {
 	options := protocol.DialOptions{Now: w.clock.Now}
 	w.enrol("dev-old")
 	v, k := makeToken(t, w.operator,
-		protocol.TokenOptions{Quota: 4, Valid: time.Hour, Prefix: "dev-",
-			Tags: protocol.Tags{"site": "ward"}})
+		admin.TokenOptions{Quota: 4, Valid: time.Hour, Prefix: "dev-",
+			Tags: admin.Tags{"site": "ward"}})
 	join := func(e protocol.Enrolment, name string) (protocol.Identity, string, error) {
 		id, err := protocol.Join(ctx, v, e, name, options)
 		if err != nil {
@@ -282,7 +284,7 @@ func TestJoinTokens(t *testing.T) {
 		t.Errorf("a name beyond the prefix: %v", err)
 	}
 	if tokens := must(w.operator.Tokens(ctx)); len(tokens) != 1 || tokens[0].Used != 2 ||
-		tokens[0].Status != protocol.TokenOpen {
+		tokens[0].Status != admin.TokenOpen {
 		t.Errorf("tokens %+v", tokens)
 	}
 	for _, m := range must(w.operator.Members(ctx)) {
@@ -308,7 +310,7 @@ func TestJoinTokens(t *testing.T) {
 	if _, _, err := inviteName(w, "dev-17"); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("invited under the name of who joined: %v", err)
 	}
-	if err := w.operator.Tag(ctx, "dev-17", protocol.Tags{"site": "theatre"}); err != nil {
+	if err := w.operator.Tag(ctx, "dev-17", admin.Tags{"site": "theatre"}); err != nil {
 		t.Error(err)
 	}
 	if err := w.operator.Tag(ctx, "operator", nil); !errors.Is(err, protocol.ErrInvalid) {
@@ -325,9 +327,10 @@ func TestJoinTokens(t *testing.T) {
 	if _, _, err := join(key, ""); !errors.Is(err, protocol.ErrExpired) {
 		t.Errorf("a day after the end: %v", err)
 	}
-	for _, o := range []protocol.TokenOptions{
+	for _, o := range []admin.TokenOptions{
 		{}, {Quota: 1_000_000 + 1}, {Quota: 1, Prefix: "-x"}, {Quota: 1, Prefix: strings.Repeat("x", 40+1)},
-		{Quota: 1, Valid: 91 * 24 * time.Hour}, {Quota: 1, Tags: protocol.Tags{"a b": "c"}}, {Quota: 1, Address: "nowhere"},
+		{Quota: 1, Valid: 91 * 24 * time.Hour}, {Quota: 1, Tags: admin.Tags{"a b": "c"}},
+		{Quota: 1, Address: "nowhere"},
 	} {
 		if _, _, err := w.operator.MakeToken(ctx, o); !errors.Is(err, protocol.ErrInvalid) {
 			t.Errorf("token %+v: %v", o, err)

@@ -12,6 +12,7 @@ import (
 
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 )
 
@@ -39,13 +40,13 @@ func drawnName() (string, error) {
 func tokenStatus(k records.Token, now time.Time) string {
 	switch {
 	case k.Revoked:
-		return protocol.TokenRevoked
+		return admin.TokenRevoked
 	case !now.Before(k.Expires):
-		return protocol.TokenExpired
+		return admin.TokenExpired
 	case k.Used >= k.Quota:
-		return protocol.TokenFull
+		return admin.TokenFull
 	}
-	return protocol.TokenOpen
+	return admin.TokenOpen
 }
 
 func tokenState(k records.Token, now time.Time) *pb.TokenState {
@@ -63,7 +64,7 @@ func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	tags := protocol.Tags(r.Tags)
+	tags := admin.Tags(r.Tags)
 	if err := tags.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
@@ -130,7 +131,7 @@ func (s *Registrar) RevokeToken(ctx context.Context,
 				return err
 			}
 			for _, m := range members {
-				if m.Token != r.Id || m.Status == protocol.StatusRevoked {
+				if m.Token != r.Id || m.Status == admin.StatusRevoked {
 					continue
 				}
 				if err := tx.Revoke(m.Name); err != nil {
@@ -159,7 +160,7 @@ func (s *Registrar) RevokeToken(ctx context.Context,
 // Label replaces a party's tags. A plan lists its parties by name, so later changes of tags do not
 // change the plan.
 func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
-	tags := protocol.Tags(r.Tags)
+	tags := admin.Tags(r.Tags)
 	if err := tags.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}

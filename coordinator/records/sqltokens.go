@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"caucus/internal/database"
-	"caucus/protocol"
+	"caucus/protocol/admin"
 )
 
 func (st *sqlTx) AddToken(k Token) error {
@@ -58,7 +58,7 @@ func (st *sqlTx) Replace(name string) error {
 	return st.exec("UPDATE joined SET replaced = TRUE WHERE name = $1", name)
 }
 
-func (st *sqlTx) SetTags(name string, l protocol.Tags) error {
+func (st *sqlTx) SetTags(name string, l admin.Tags) error {
 	tags, err := tagText(l)
 	if err != nil {
 		return err
@@ -66,16 +66,16 @@ func (st *sqlTx) SetTags(name string, l protocol.Tags) error {
 	return st.exec("UPDATE members SET labels = $1 WHERE name = $2", tags, name)
 }
 
-func tagText(l protocol.Tags) (string, error) {
+func tagText(l admin.Tags) (string, error) {
 	if l == nil {
-		l = protocol.Tags{}
+		l = admin.Tags{}
 	}
 	text, err := json.Marshal(l)
 	return string(text), err
 }
 
 // tagged scans tags into a map that is nil if there are none.
-type tagged struct{ to *protocol.Tags }
+type tagged struct{ to *admin.Tags }
 
 func (t tagged) Scan(v any) error {
 	text, _ := v.(string)

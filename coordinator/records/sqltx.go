@@ -14,6 +14,7 @@ import (
 	"caucus/auxdata"
 	"caucus/internal/database"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -113,7 +114,7 @@ func (st *sqlTx) Namesake(name string) (had string, err error) {
 	return had, st.one([]any{&had}, "SELECT name FROM members WHERE lower(name) = lower($1) ORDER BY name = $1 DESC", name)
 }
 
-func (st *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
+func (st *sqlTx) Members(now time.Time) ([]admin.Member, error) {
 	type dates struct{ certificate, invitation, any int64 }
 	latest := map[string]dates{}
 	err := st.each(func(scan func(...any) error) error {
@@ -137,22 +138,22 @@ func (st *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []protocol.Member
+	var all []admin.Member
 	err = st.each(func(scan func(...any) error) error {
-		var m protocol.Member
+		var m admin.Member
 		if err := scan(&m.Name, &m.Role, tagged{&m.Tags}, &m.Token); err != nil {
 			return err
 		}
 		d, ms := latest[m.Name], now.UnixMilli()
 		switch {
 		case d.certificate > ms:
-			m.Status, m.Expires = protocol.StatusEnrolled, instant(d.certificate)
+			m.Status, m.Expires = admin.StatusEnrolled, instant(d.certificate)
 		case d.invitation > ms:
-			m.Status, m.Expires = protocol.StatusInvited, instant(d.invitation)
+			m.Status, m.Expires = admin.StatusInvited, instant(d.invitation)
 		case d.certificate > 0 || d.invitation > 0:
-			m.Status, m.Expires = protocol.StatusExpired, instant(max(d.certificate, d.invitation))
+			m.Status, m.Expires = admin.StatusExpired, instant(max(d.certificate, d.invitation))
 		default:
-			m.Status, m.Expires = protocol.StatusRevoked, instant(d.any)
+			m.Status, m.Expires = admin.StatusRevoked, instant(d.any)
 		}
 		all = append(all, m)
 		return nil

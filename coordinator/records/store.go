@@ -9,6 +9,7 @@ import (
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -50,7 +51,7 @@ type Tx interface {
 	// Namesake returns the member with this name, also if upper and lower case differ.
 	Namesake(name string) (string, error)
 	// Members lists all members by name, with their status at a time.
-	Members(now time.Time) ([]protocol.Member, error)
+	Members(now time.Time) ([]admin.Member, error)
 	AddMember(name string, role protocol.Role) error
 	AddInvitation(Invitation) error
 	Redeem(serial string, signingKey [32]byte, certificate []byte) error
@@ -79,7 +80,7 @@ type Tx interface {
 	// Replace separates a name from the token by which it joined, because another member has the
 	// name now. Came no longer returns the token. The token's place stays taken.
 	Replace(name string) error
-	SetTags(name string, l protocol.Tags) error
+	SetTags(name string, l admin.Tags) error
 
 	// PoolSize is a pool's size in bytes, or ErrNone.
 	PoolSize(auxdata.Digest) (uint64, error)
@@ -183,7 +184,7 @@ type Token struct {
 	ID      string
 	Serial  string
 	Prefix  string
-	Tags    protocol.Tags
+	Tags    admin.Tags
 	Quota   int
 	Used    int
 	Created time.Time

@@ -19,6 +19,7 @@ import (
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -126,7 +127,7 @@ func storeTransactions(t *testing.T, s Store) {
 
 func storeTokens(t *testing.T, s Store) {
 	now := time.UnixMilli(1e12).UTC()
-	made := Token{ID: "k", Serial: "5", Prefix: "dev-", Tags: protocol.Tags{"site": "ward"},
+	made := Token{ID: "k", Serial: "5", Prefix: "dev-", Tags: admin.Tags{"site": "ward"},
 		Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddToken(made))
@@ -257,9 +258,11 @@ func storeMembers(t *testing.T, s Store) {
 		if v := must(tx.Invitation("1")); !v.Revoked {
 			t.Errorf("invitation %+v", v)
 		}
-		want := []protocol.Member{
-			{Name: "op", Role: protocol.RoleOperator, Status: protocol.StatusEnrolled, Expires: now.Add(time.Hour)},
-			{Name: "p", Role: protocol.RoleParty, Status: protocol.StatusRevoked, Expires: now.Add(2 * time.Hour)},
+		want := []admin.Member{
+			{Name: "op", Role: protocol.RoleOperator, Status: admin.StatusEnrolled,
+				Expires: now.Add(time.Hour)},
+			{Name: "p", Role: protocol.RoleParty, Status: admin.StatusRevoked,
+				Expires: now.Add(2 * time.Hour)},
 		}
 		if got := must(tx.Members(now)); !reflect.DeepEqual(got, want) {
 			t.Errorf("members %+v, want %+v", got, want)

@@ -9,6 +9,7 @@ import (
 	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -89,7 +90,7 @@ const lookTime = 5 * time.Second
 type gauges func(d *prometheus.Desc, v float64, labels ...string)
 
 func (c collector) members(ctx context.Context, now time.Time, gauge gauges) error {
-	var all []protocol.Member
+	var all []admin.Member
 	err := c.server.Store.View(ctx, func(tx records.Tx) (err error) {
 		all, err = tx.Members(now)
 		return err
@@ -99,15 +100,15 @@ func (c collector) members(ctx context.Context, now time.Time, gauge gauges) err
 	}
 	type kind struct{ role, status string }
 	count := map[kind]float64{}
-	for _, status := range []string{protocol.StatusInvited, protocol.StatusEnrolled,
-		protocol.StatusExpired, protocol.StatusRevoked} {
+	for _, status := range []string{admin.StatusInvited, admin.StatusEnrolled,
+		admin.StatusExpired, admin.StatusRevoked} {
 		// so that an alert always finds the series
 		count[kind{string(protocol.RoleParty), status}] = 0
 	}
 	var first time.Time
 	for _, m := range all {
 		count[kind{string(m.Role), m.Status}]++
-		if m.Status == protocol.StatusEnrolled && (first.IsZero() || m.Expires.Before(first)) {
+		if m.Status == admin.StatusEnrolled && (first.IsZero() || m.Expires.Before(first)) {
 			first = m.Expires
 		}
 	}

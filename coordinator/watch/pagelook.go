@@ -13,6 +13,7 @@ import (
 	"caucus/coordinator/cluster"
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/study"
 )
 
@@ -132,7 +133,7 @@ func (p *page) look(ctx context.Context) (o overview, err error) {
 	if err := s.ready(ctx); err != nil {
 		o.Troubles = append(o.Troubles, err.Error())
 	}
-	var members []protocol.Member
+	var members []admin.Member
 	open := map[study.Hash]string{}
 	err = s.Store.View(ctx, func(tx records.Tx) error {
 		rows, err := tx.Studies()
@@ -218,7 +219,7 @@ func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error)
 }
 
 // members adds the members and why studies wait for each.
-func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]string,
+func (p *page) members(o *overview, all []admin.Member, open map[study.Hash]string,
 	now time.Time) {
 	counts := map[string]int{}
 	for _, m := range all {
@@ -227,8 +228,8 @@ func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]s
 		}
 	}
 	var words []string
-	for _, status := range []string{protocol.StatusEnrolled, protocol.StatusInvited,
-		protocol.StatusExpired, protocol.StatusRevoked} {
+	for _, status := range []string{admin.StatusEnrolled, admin.StatusInvited,
+		admin.StatusExpired, admin.StatusRevoked} {
 		if n := counts[status]; n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, status))
 		}

@@ -34,7 +34,7 @@ var rooms = map[string][]string{
 	"internal/testlevel/tokens": {},
 	"internal/testserver":       {},
 	"internal/testpages":        {"internal/testlevel"},
-	"internal/testsite":         {"agent/policy", "agent/site", "agent/source", "dataset", "privacy", "protocol", "study", "study/kinds/planning"},
+	"internal/testsite":         {"agent/policy", "agent/site", "agent/source", "dataset", "privacy", "protocol", "study", "study/kinds/planning", "protocol/server"},
 	"dataset":                   {"internal/csvfile", "internal/decimal", "internal/yamlfile", "dataset/dates"},
 	"dataset/files":             {"dataset", "dataset/dates"},
 	"dataset/dates":             {},
@@ -88,23 +88,25 @@ var rooms = map[string][]string{
 	"study/stated":              {"study"},
 	"analyst/forecast":          {"study", "study/classifier", "study/classify", "study/stated", "analyst/simulate", "auxdata", "dataset", "learners", "study/classifier/fitted", "study/classify/trained"},
 	"analyst/simulate":          {"study", "study/regress", "study/regress/leastsquares", "study/survival", "study/survival/lifetable", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned", "study/kinds/planning", "study/reweigh/weighed", "study/evaluate/judged", "aggregation/fitting"},
-	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
+	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "privacy", "protocol/pb"},
+	"protocol/server":           {"protocol", "protocol/pb", "study"},
+	"protocol/admin":            {"auxdata", "protocol", "protocol/pb", "study"},
 	"protocol/pb":               {},
 	"aggregator/uploading":      {"aggregation/shares", "protocol", "study", "study/bodies"},
-	"aggregator":                {"aggregator/uploading", "internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
+	"aggregator":                {"aggregator/uploading", "internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy", "protocol/server"},
 	"agent/source":              {"internal/folder", "internal/textpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "dataset", "dataset/database", "dataset/files", "dataset/mapping", "privacy"},
 	"agent/policy":              {"aggregator/uploading", "internal/textpage", "protocol", "study", "study/kinds", "auxdata", "learners", "privacy"},
 	"agent/site":                {"agent/policy", "agent/source", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify/evidence", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"agent/health":              {"agent/policy", "agent/site", "agent/source", "internal/folder", "internal/textpage", "protocol", "study", "learners", "learners/command", "privacy"},
 	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator/uploading", "internal/textpage", "internal/webpage", "protocol", "study", "study/stated", "study/kinds", "dataset", "dataset/mapping", "privacy"},
 	"agent":                     {"agent/desk", "agent/health", "agent/site", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify/evidence", "privacy"},
-	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
-	"coordinator/cluster":       {"protocol"},
-	"coordinator/folder":        {"coordinator/cluster", "coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
-	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb"},
-	"coordinator/watch":         {"coordinator/folder", "coordinator/records", "internal/webpage", "privacy", "protocol", "protocol/pb", "study", "coordinator/cluster"},
-	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "aggregator/uploading", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "auxdata", "privacy", "study/kinds/results", "coordinator/cluster"},
-	"aggregator/helper":         {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
+	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy", "protocol/admin"},
+	"coordinator/cluster":       {"protocol", "protocol/server"},
+	"coordinator/folder":        {"coordinator/cluster", "coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study", "protocol/server"},
+	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb", "protocol/admin", "protocol/server"},
+	"coordinator/watch":         {"coordinator/folder", "coordinator/records", "internal/webpage", "privacy", "protocol", "protocol/pb", "study", "coordinator/cluster", "protocol/admin"},
+	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "aggregator/uploading", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "auxdata", "privacy", "study/kinds/results", "coordinator/cluster", "protocol/admin", "protocol/server"},
+	"aggregator/helper":         {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal", "protocol/server"},
 	"analyst/report":            {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify/evidence", "study/kinds/results"},
 	"analyst/demo":              {"study/regress", "study/regress/leastsquares", "study/survival", "study/survival/lifetable", "agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "aggregator/helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "analyst/report", "study", "study/classifier", "study/evaluate", "analyst/forecast", "study/kinds", "analyst/simulate", "study/kinds/results", "study/describe/described", "study/ratio/estimated", "study/kinds/planning", "study/reweigh/weighed", "study/evaluate/judged"},
 	"deploy":                    {},
@@ -244,6 +246,8 @@ var beyondSites = []string{
 	"auxdata/support",
 	"cmd/caucus",
 	"coordinator",
+	"protocol/admin",
+	"protocol/server",
 	"study/classifier/fitted",
 	"study/classify/trained",
 	"study/describe/described",
@@ -480,7 +484,7 @@ func TestClocksAreGiven(t *testing.T) {
 	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy",
 		"agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator",
 		"coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch",
-		"protocol", "internal/clock"} {
+		"protocol", "protocol/admin", "protocol/server", "internal/clock"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -524,8 +528,8 @@ func TestLocksSayWhatTheyGuard(t *testing.T) {
 	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy",
 		"agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator",
 		"coordinator/cluster", "coordinator/folder", "coordinator/members", "coordinator/records",
-		"coordinator/watch", "protocol", "cmd/internal/console", "cmd/caucus", "lab", "privacy",
-		"privacy/journal"} {
+		"coordinator/watch", "protocol", "protocol/server", "cmd/internal/console", "cmd/caucus",
+		"lab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -315,7 +315,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "a share is sealed without what it belongs to", room: "protocol", file: "sealing.go",
-		old: "sender.Seal(b.bytes(), share)", new: "sender.Seal(ShareBinding{}.bytes(), share)",
+		in:  "protocol/server",
+		old: "sender.Seal(b.Bytes(), share)", new: "sender.Seal(ShareBinding{}.Bytes(), share)",
 		found: "TestSealedShare",
 	},
 	{

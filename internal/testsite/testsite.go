@@ -17,6 +17,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/kinds/planning"
 )
@@ -155,7 +156,7 @@ func (s *Site) Enrol(t testing.TB, begins time.Time) (protocol.Identity, *protoc
 func Certified(t testing.TB, role protocol.Role, begins time.Time) (protocol.Identity,
 	*protocol.Signer) {
 	t.Helper()
-	authority, err := protocol.NewAuthority(begins)
+	authority, err := server.NewAuthority(begins)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/protocol/server"
 	"caucus/study"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
@@ -18,7 +19,7 @@ func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.S
 	to := must(protocol.NewSigner())
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	return to, must(protocol.Succession{From: from.Key(), To: to.Key(),
-		Authority: must(protocol.NewAuthority(at)).DER(), At: at}.Sign(from))
+		Authority: must(server.NewAuthority(at)).DER(), At: at}.Sign(from))
 }
 
 // says reports whether a finding with this verdict and subject contains the text.

@@ -1,21 +1,24 @@
-package protocol
+package server
 
 import (
 	"crypto/tls"
 	"errors"
 	"testing"
 	"time"
+
+	"caucus/protocol"
 )
 
 // TestDialledAgain: a resumed session saves most of the handshake, but admit is asked again: a
 // caller revoked in between is refused.
 func TestDialledAgain(t *testing.T) {
 	authority := must(NewAuthority(time.Now()))
-	id, _, err := authority.IssueOwn("127.0.0.1:1", Caller{Name: "site", Role: RoleParty},
-		must(NewSigner()).Key(), time.Now())
+	id, _, err := authority.IssueOwn("127.0.0.1:1",
+		protocol.Caller{Name: "site", Role: protocol.RoleParty}, must(protocol.NewSigner()).Key(),
+		time.Now())
 	must(0, err)
 	asked, put := 0, false // put: callers revoked
-	server := must(ServerTLS(authority, time.Now, func(c Caller) error {
+	server := must(TLS(authority, time.Now, func(c protocol.Caller) error {
 		if asked++; put || c.Name != "site" {
 			return errors.New("out")
 		}
@@ -23,8 +26,8 @@ func TestDialledAgain(t *testing.T) {
 	}))
 	listener := must(tls.Listen("tcp", "127.0.0.1:0", server))
 	defer listener.Close()
-	client := must(ClientTLS(id.CA, must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))),
-		time.Now))
+	pair := must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)))
+	client := must(protocol.ClientTLS(id.CA, pair, time.Now))
 	dial := func() (resumed bool, err error) {
 		done := make(chan struct{})
 		go func() {

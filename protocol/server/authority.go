@@ -1,9 +1,8 @@
-package protocol
+package server
 
 import (
 	"crypto"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,6 +12,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"caucus/protocol"
 )
 
 // Authority is the certificate authority of a coordinator and its members. No other program trusts
@@ -47,14 +48,10 @@ const (
 	invitationCertificate = 90 * 24 * time.Hour
 )
 
-// serverName is the only DNS name in the coordinator's certificate. Clients expect it at any
-// address.
-const serverName = "coordinator.caucus.internal"
-
 // NewAuthority makes an ECDSA key on P-256 and a self-signed certificate, valid from 48 hours
 // before now to 20 years after. Nothing is saved.
 func NewAuthority(now time.Time) (*Authority, error) {
-	key, err := newKey()
+	key, err := protocol.NewKey()
 	if err != nil {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
@@ -141,16 +138,26 @@ func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// ReadAnswer is protocol.ReadAnswer for the members of this authority, and of former ones until
+// their last certificate has expired.
+func (a *Authority) ReadAnswer(file []byte, now time.Time) (protocol.Answer, error) {
+	pool, err := a.members(now)
+	if err != nil {
+		return protocol.Answer{}, err
+	}
+	return protocol.ReadAnswer(file, pool, now)
+}
+
 // LoadAuthority reads the files that Save wrote.
 func LoadAuthority(certificatePath, keyPath string) (*Authority, error) {
 	fail := func(err error) (*Authority, error) {
 		return nil, fmt.Errorf("read authority: %w", err)
 	}
-	text, err := readSecret(certificatePath)
+	text, err := protocol.ReadSecret(certificatePath)
 	if err != nil {
 		return fail(err)
 	}
-	der, err := derOf("CERTIFICATE", string(text))
+	der, err := protocol.DEROf("CERTIFICATE", string(text))
 	if err != nil {
 		return fail(err)
 	}
@@ -158,7 +165,7 @@ func LoadAuthority(certificatePath, keyPath string) (*Authority, error) {
 	if err != nil {
 		return fail(err)
 	}
-	key, err := loadKey(keyPath)
+	key, err := protocol.LoadKey(keyPath)
 	if err != nil {
 		return fail(err)
 	}
@@ -174,10 +181,10 @@ func LoadAuthority(certificatePath, keyPath string) (*Authority, error) {
 
 // Save writes certificate and key, each with mode 0600.
 func (a *Authority) Save(certificatePath, keyPath string) error {
-	if err := saveKey(keyPath, a.key); err != nil {
+	if err := protocol.SaveKey(keyPath, a.key); err != nil {
 		return fmt.Errorf("save authority: %w", err)
 	}
-	if err := WriteSecret(certificatePath, []byte(a.PEM())); err != nil {
+	if err := protocol.WriteSecret(certificatePath, []byte(a.PEM())); err != nil {
 		return fmt.Errorf("save authority: %w", err)
 	}
 	return nil
@@ -185,12 +192,12 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 
 // PEM returns the authority's certificate as text, for invitations and profiles, without key or
 // bridges.
-func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
+func (a *Authority) PEM() string { return protocol.PEMOf("CERTIFICATE", a.certificate.Raw) }
 
 // IssueMember certifies the public key of a signing request, and ignores the rest of the request.
-func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate,
-	error) {
-	request, err := ParseSigningRequest(signingRequest)
+func (a *Authority) IssueMember(c protocol.Caller, signingRequest []byte,
+	now time.Time) (*x509.Certificate, error) {
+	request, err := protocol.ParseSigningRequest(signingRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -198,28 +205,13 @@ func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) 
 		x509.ExtKeyUsageClientAuth)
 }
 
-// ParseSigningRequest checks that a request is signed by its own key, ECDSA on P-256.
-func ParseSigningRequest(der []byte) (*x509.CertificateRequest, error) {
-	request, err := x509.ParseCertificateRequest(der)
-	if err == nil {
-		err = request.CheckSignature()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: signing request: %v", ErrInvalid, err)
-	}
-	if key, ok := request.PublicKey.(*ecdsa.PublicKey); !ok || key.Curve != elliptic.P256() {
-		return nil, fmt.Errorf("%w: signing request: want an ECDSA key on P-256", ErrInvalid)
-	}
-	return request, nil
-}
-
 // ServerCertificate makes a fresh key and certificate for the coordinator.
 func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
-	key, err := newKey()
+	key, err := protocol.NewKey()
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	c, err := a.issue("coordinator", RoleCoordinator, key.Public(), now, serverValidity,
+	c, err := a.issue("coordinator", protocol.RoleCoordinator, key.Public(), now, serverValidity,
 		x509.ExtKeyUsageServerAuth)
 	if err != nil {
 		return tls.Certificate{}, err
@@ -235,12 +227,12 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 // time at issue.
 func IssuedAt(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
 
-func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration,
-	usage x509.ExtKeyUsage) (*x509.Certificate, error) {
+func (a *Authority) issue(name string, role protocol.Role, public any, now time.Time,
+	valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {
 	fail := func(err error) (*x509.Certificate, error) {
 		return nil, fmt.Errorf("issue certificate for %s: %w", name, err)
 	}
-	if err := CheckName(name); err != nil {
+	if err := protocol.CheckName(name); err != nil {
 		return fail(err)
 	}
 	serial, err := newSerial()
@@ -253,8 +245,8 @@ func (a *Authority) issue(name string, role Role, public any, now time.Time, val
 		NotBefore: now.Add(-clockSlack), NotAfter: now.Add(valid),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{usage},
 	}
-	if role == RoleCoordinator {
-		template.DNSNames = []string{serverName}
+	if role == protocol.RoleCoordinator {
+		template.DNSNames = []string{protocol.ServerName}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, public, a.key)
 	if err != nil {
@@ -263,29 +255,7 @@ func (a *Authority) issue(name string, role Role, public any, now time.Time, val
 	return x509.ParseCertificate(der)
 }
 
-func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
-
 // newSerial draws 127 random bits, so that serials do not collide.
 func newSerial() (*big.Int, error) {
 	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-}
-
-func saveKey(path string, key any) error {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	return WriteSecret(path, []byte(pemOf("PRIVATE KEY", der)))
-}
-
-func loadKey(path string) (any, error) {
-	text, err := readSecret(path)
-	if err != nil {
-		return nil, err
-	}
-	der, err := derOf("PRIVATE KEY", string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return x509.ParsePKCS8PrivateKey(der)
 }

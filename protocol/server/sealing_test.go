@@ -1,4 +1,4 @@
-package protocol
+package server
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -24,34 +25,38 @@ func TestSealedShare(t *testing.T) {
 	if err != nil || !bytes.Equal(key.Public(), made.Public()) {
 		t.Fatalf("another key was read: %v", err)
 	}
-	binding := ShareBinding{Plan: study.Hash{1}, Party: "north", Weight: 7,
+	binding := protocol.ShareBinding{Plan: study.Hash{1}, Party: "north", Weight: 7,
 		Head: []byte("nonce and public share"), Other: [32]byte{2}}
 	share := []byte("144 bytes of a share")
-	sealed, err := SealShare(key.Public(), binding, share)
+	sealed, err := protocol.SealShare(key.Public(), binding, share)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(sealed) != len(share)+SealOverhead {
-		t.Errorf("sealed it has %d bytes more, SealOverhead says %d", len(sealed)-len(share), SealOverhead)
+	if len(sealed) != len(share)+protocol.SealOverhead {
+		t.Errorf("sealed it has %d bytes more, SealOverhead says %d", len(sealed)-len(share), protocol.SealOverhead)
 	}
 	if got, err := key.OpenShare(binding, sealed); err != nil || !bytes.Equal(got, share) {
 		t.Errorf("opened: %q, %v", got, err)
 	}
-	refused := func(what string, k *SealingKey, b ShareBinding, sealed []byte) {
+	refused := func(what string, k *SealingKey, b protocol.ShareBinding, sealed []byte) {
 		t.Helper()
-		if _, err := k.OpenShare(b, sealed); !errors.Is(err, ErrDamaged) {
+		if _, err := k.OpenShare(b, sealed); !errors.Is(err, protocol.ErrDamaged) {
 			t.Errorf("%s: %v, want a refusal", what, err)
 		}
 	}
-	for what, change := range map[string]func(*ShareBinding){
-		"another plan":       func(b *ShareBinding) { b.Plan[5]++ },
-		"another acceptance": func(b *ShareBinding) { b.Acceptance[0]++ },
-		"another party":      func(b *ShareBinding) { b.Party = "south" },
-		"another weight":     func(b *ShareBinding) { b.Weight++ },
-		"another nonce":      func(b *ShareBinding) { b.Head = []byte("nonce and another share") },
-		"another part":       func(b *ShareBinding) { b.Other[3]++ },
+	for what, change := range map[string]func(*protocol.ShareBinding){
+		"another plan":       func(b *protocol.ShareBinding) { b.Plan[5]++ },
+		"another acceptance": func(b *protocol.ShareBinding) { b.Acceptance[0]++ },
+		"another party":      func(b *protocol.ShareBinding) { b.Party = "south" },
+		"another weight":     func(b *protocol.ShareBinding) { b.Weight++ },
+		"another nonce": func(b *protocol.ShareBinding) {
+			b.Head = []byte("nonce and another share")
+		},
+		"another part": func(b *protocol.ShareBinding) { b.Other[3]++ },
 		// Without lengths, these fields would run into each other.
-		"party and head moved": func(b *ShareBinding) { b.Party, b.Head = b.Party+"n", b.Head[1:] },
+		"party and head moved": func(b *protocol.ShareBinding) {
+			b.Party, b.Head = b.Party+"n", b.Head[1:]
+		},
 	} {
 		b := binding
 		b.Head = bytes.Clone(b.Head)
@@ -63,7 +68,8 @@ func TestSealedShare(t *testing.T) {
 		changed[at] ^= 1
 		refused("a changed byte", key, binding, changed)
 	}
-	for _, n := range []int{0, 1, SealOverhead - 1, SealOverhead, len(sealed) - 1} {
+	const over = protocol.SealOverhead
+	for _, n := range []int{0, 1, over - 1, over, len(sealed) - 1} {
 		refused("cut off", key, binding, sealed[:n])
 	}
 	other, err := NewSealingKey()
@@ -71,10 +77,10 @@ func TestSealedShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("another key", other, binding, sealed)
-	if SealingPin(other.Public()) == SealingPin(key.Public()) {
+	if protocol.SealingPin(other.Public()) == protocol.SealingPin(key.Public()) {
 		t.Error("two keys have one pin")
 	}
-	if _, err := SealShare([]byte("no key"), binding, share); err == nil {
+	if _, err := protocol.SealShare([]byte("no key"), binding, share); err == nil {
 		t.Error("sealed to what is no key")
 	}
 }

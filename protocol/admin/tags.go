@@ -1,10 +1,12 @@
-package protocol
+package admin
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"caucus/protocol"
 )
 
 // Tags group parties, for example site=ward, region=north. An operator sets them, never the party.
@@ -36,7 +38,7 @@ func (t Tags) Check() error {
 	}
 	for key, value := range t {
 		for _, part := range []string{key, value} {
-			if CheckName(part) != nil {
+			if protocol.CheckName(part) != nil {
 				return fmt.Errorf("tag %q: give KEY=VALUE, each of 1 to 63 letters, digits, dots, dashes or underscores, a letter or digit first", key+"="+value)
 			}
 		}
