@@ -3,6 +3,7 @@ package mapping
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -51,10 +52,19 @@ type target struct {
 	plain            bool // numbers are not rewritten
 	grouped          bool // a number was read that has signs between groups for certain
 
+	forms *forms // of patients; nil for other columns, and if each form is one
+
 	elsewhere words      // numbers that stand for a missing value in other columns
 	place     func() int // the record's line or row; nil if nobody asks
 	odd       [len(problems)]tally
 	dated     [2]days // read byLayout and byISO
+}
+
+// forms has, of each patient's number, the first form in which it was read, both as digests. It is
+// for the count of otherForm alone.
+type forms struct {
+	seed  maphash.Seed
+	first map[uint64]uint64
 }
 
 // tally counts cells, and has the line or row of the first.
@@ -150,6 +160,9 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 			rule.Unit == "" && rule.YearsUntil == "" && rule.DaysSince == ""
 		t.numeric = b.free || numeric[name] || rule.Multiply != 0 || rule.Offset != 0 ||
 			rule.Round != nil || rule.Unit != ""
+		if name == s.Patient && m.Patient != ExactPatients {
+			t.forms = &forms{maphash.MakeSeed(), map[uint64]uint64{}}
+		}
 		b.targets = append(b.targets, t)
 	}
 	b.otherMarks(m)
@@ -389,7 +402,7 @@ func (b *Bound) Remarks() []dataset.Remark {
 }
 
 // Problems of cells that a mapping cannot turn into a value of the schema. OtherSign,
-// DayAsWritten, BesideLayout, NoUnit, MarkElsewhere and Thousands are only remarks.
+// DayAsWritten, BesideLayout, NoUnit, MarkElsewhere, Thousands and OtherForm are only remarks.
 const (
 	NoDate dataset.Problem = "not a date as the mapping says they are written, taken " +
 		"for missing"
@@ -407,6 +420,8 @@ const (
 	Thousands dataset.Problem = "a number with one point or comma, before three digits, read as " +
 		"thousands as decimal says, which no number of the column shows for certain: 4.201 is read " +
 		"as 4201"
+	OtherForm dataset.Problem = "a patient's number in another form than before, such as 1000.0 or 01000 " +
+		"after 1000, counted as the same patient: if they are two, write patient: exact"
 	// NoCell is of records, which Bound does not count.
 	NoCell dataset.Problem = "records without a cell in any of the schema's columns, read as empty " +
 		"records: if a second table, totals or heads of pages stand there, leave them out by " +
@@ -417,7 +432,7 @@ const (
 
 // problems numbers the problems for the counts of a target.
 var problems = [...]dataset.Problem{NoDate, NoValue, AfterDay, OtherSign, DayAsWritten, DayForMonth,
-	BesideLayout, NoUnit, MarkElsewhere, Thousands}
+	BesideLayout, NoUnit, MarkElsewhere, Thousands, OtherForm}
 
 const (
 	noDate = iota
@@ -430,6 +445,7 @@ const (
 	noUnit
 	markElsewhere
 	asThousands
+	otherForm
 )
 
 // compile compiles an expression and records the columns that it reads, each as read says:

@@ -14,6 +14,8 @@
 //   - Total: a cell that lacks the number or date, or the value of an expression, becomes empty; a
 //     malformed record becomes an empty record. Binding depends on the columns' names alone, and
 //     after it nothing is an error.
+//   - One patient: the forms of a patient's number are brought to one by the cell alone. If two
+//     persons have one number by that, a bound for the patient covers both at once.
 //   - Bounded: an expression has at most maxNodes parts, no loops, no lists, and texts of at most
 //     maxText bytes ([Bound.Cells] counts its work).
 //

@@ -39,7 +39,8 @@ type Mapping struct {
 	// format, with a remark.
 	Dates dates.Layout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// Patient is "none" if the file has no patient number. Then each record counts as another
-	// patient, and a guarantee for a patient covers one record only.
+	// patient, and a guarantee for a patient covers one record only. It is "exact" if numbers such
+	// as 1000 and 01000 are two patients. Otherwise they are one, as 1000.0 is.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Columns gives the source of schema columns. The default is the file's column with the same
 	// name.
@@ -88,8 +89,11 @@ type Rule struct {
 	Levels map[string]string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
-// NoPatient is the only value of Mapping.Patient.
-const NoPatient = "none"
+// The values of Mapping.Patient besides the empty one.
+const (
+	NoPatient     = "none"
+	ExactPatients = "exact"
+)
 
 // Texts is a list of texts, or one text. A single NULL must be listed or quoted, otherwise it is no
 // text. In a list, NULL, ~, -9 and true are texts.
@@ -183,8 +187,8 @@ func (m Mapping) Validate() error {
 			return fmt.Errorf("dates: %w", err)
 		}
 	}
-	if m.Patient != "" && m.Patient != NoPatient {
-		return fmt.Errorf("patient: %q: write none if the file has no patient number; else name its column under columns", m.Patient)
+	if !slices.Contains([]string{"", NoPatient, ExactPatients}, m.Patient) {
+		return fmt.Errorf("patient: %q: write none if the file has no patient number; else name its column under columns (exact: 1000 and 01000 are two patients)", m.Patient)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
 		if err := m.Columns[name].validate(); err != nil {

@@ -80,7 +80,7 @@ func TestMapping(t *testing.T) {
 		"missing":        {"missing: [\"-9\", NULL, n/a]", "age;creatinine;sex;died;id", "-9;NULL;n/a;no; -9.0 ", "|||no|"},
 		"missing number": {"missing: -9\ndecimal: \",\"", "age;creatinine;sex;died;id", "-9,00;-9,5;F;no;7", "|-9.5|F|no|7"},
 		"missing here":   {"columns: {sex: {missing: X}}", "age;creatinine;sex;died;id", "70;X;X;no;7", "70|X||no|7"},
-		"comma":          {"decimal: \",\"", "age;creatinine;sex;died;id", "70;1.234,5;F;no;1,5", "70|1234.5|F|no|1,5"},
+		"comma":          {"decimal: \",\"", "age;creatinine;sex;died;id", "70;1.234,5;F;no;1,5", "70|1234.5|F|no|1.5"},
 		"comma here":     {"columns: {creatinine: {decimal: \",\"}}", "age;creatinine;sex;died;id", "70;1,5;F;no;7", "70|1.5|F|no|7"},
 		"units":          {"columns: {creatinine: {multiply: 0.0113, offset: 1, round: 3}}", "age;creatinine;sex;died;id", "70;100;F;no;7", "70|2.13|F|no|7"},
 		"units of text":  {"columns: {creatinine: {multiply: 2}}", "age;creatinine;sex;died;id", "70;<5;F;no;7", "70|<5|F|no|7"},
@@ -439,5 +439,79 @@ func TestNumbers(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%q with %q is %q, want %q", c.text, c.decimal, got, c.want)
 		}
+	}
+}
+
+// TestPatientForms: of a patient's number that is written in several ways, each record is of one
+// patient, and the cells in another form than the first are counted. Only equal numbers are folded,
+// without rounding; patient: exact folds none, and a decimal comma makes no point a decimal sign.
+func TestPatientForms(t *testing.T) {
+	s := ward(t)
+	for name, c := range map[string]struct {
+		mapping  string
+		numbers  []string
+		patients int
+		folded   int
+	}{
+		"pandas":       {"", []string{"1000", "1000.0", "1001.0", "1001"}, 2, 2},
+		"zeros":        {"", []string{"01000", "1000", "+1000", "01000"}, 1, 2},
+		"one form":     {"", []string{"1000.0", "1001.0", "1000.0"}, 2, 0},
+		"long":         {"", []string{"9007199254740993", "9007199254740992"}, 2, 0},
+		"exponents":    {"", []string{"1E3", "1000", "1e3"}, 3, 0},
+		"parts":        {"", []string{"1.5", "1.50", "15"}, 2, 1},
+		"letters":      {"", []string{"Mu\u0308ller", "Müller", "muller"}, 2, 1},
+		"codes":        {"", []string{"P-01", "P-1", "P01"}, 3, 0},
+		"comma":        {`decimal: ","`, []string{"1000,0", "1000", "1.000", "1"}, 3, 1},
+		"point":        {`decimal: "."`, []string{"1000.0", "1000", "1,000"}, 2, 1},
+		"exact":        {"patient: exact", []string{"01000", "1000", "1000.0", "1000"}, 3, 0},
+		"by a rule":    {"columns: {id: {from: id}}", []string{"01000", "1000"}, 1, 1},
+		"by its parts": {`columns: {id: {expression: '"7" + text("id")'}}`, []string{"1", "1.0"}, 1, 1},
+		"a mark":       {"missing: [0]", []string{"0", "00", "0.0"}, 1, 0},
+	} {
+		text := "id;age;creatinine;sex;died\n"
+		for _, n := range c.numbers {
+			text += n + ";70;1.2;F;no\n"
+		}
+		_, lines, b := read(t, parse(t, c.mapping), s, text)
+		records, _, err := s.EncodeLabelled(lines.Table)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		slices.Sort(records.Patient)
+		folded := 0
+		for _, r := range b.Remarks() {
+			if r.Problem == OtherForm {
+				folded += r.Count
+			}
+		}
+		if got := len(slices.Compact(records.Patient)); got != c.patients || folded != c.folded {
+			t.Errorf("%s: %d patients %q, %d cells folded; want %d and %d", name, got,
+				records.Patient, folded, c.patients, c.folded)
+		}
+	}
+}
+
+// TestPatientFormsOfAllRows: a file that needs no mapping keeps its columns in order, and only its
+// patients' numbers change.
+func TestPatientFormsOfAllRows(t *testing.T) {
+	in, err := dataset.NewLines(strings.NewReader("ward,sex,died,id,age,creatinine\n"+
+		"b,F,no,01,70,1.20\na,M,no,1.0,30,1\n"), dataset.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := Mapping{}.AllRows(in, ward(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(rows.Columns(), " ")
+	for range 2 {
+		cells, _, err := rows.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += ", " + strings.Join(cells, " ")
+	}
+	if want := "ward sex died id age creatinine, b F no 1 70 1.20, a M no 1 30 1"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -39,7 +39,7 @@ var rooms = map[string][]string{
 	"dataset/files":             {"dataset", "dataset/dates"},
 	"dataset/dates":             {},
 	"dataset/database":          {"internal/yamlfile", "dataset", "dataset/dates"},
-	"dataset/mapping":           {"internal/yamlfile", "dataset", "dataset/files", "dataset/dates"},
+	"dataset/mapping":           {"internal/decimal", "internal/yamlfile", "dataset", "dataset/files", "dataset/dates"},
 	"learners":                  {},
 	"learners/command":          {"internal/csvfile", "dataset"},
 	"privacy":                   {},

@@ -722,6 +722,18 @@ var mutants = []mutant{
 		found: "TestSuggestDecimals",
 	},
 	{
+		name: "a patient's number with zeros before it is another patient", room: "dataset/mapping",
+		file: "rows.go",
+		old:  "number, ok := decimal.Canonical(plain)", new: "number, ok := plain, true",
+		found: "TestPatientForms",
+	},
+	{
+		name: "patients are folded where each form is one", room: "dataset/mapping", file: "bind.go",
+		old:   "name == s.Patient && m.Patient != ExactPatients",
+		new:   "name == s.Patient",
+		found: "TestPatientForms",
+	},
+	{
 		name: "a mark in an expression's column is a number", room: "dataset/mapping",
 		file: "bind.go",
 		old:  "read := input{missing: t.missing, decimal: t.decimal}",
