@@ -48,7 +48,7 @@ type Pool struct {
 	// Encoded is rows × schema.Dim(), features in [0,1].
 	Encoded *mat.Dense
 	// Marked is Encoded with missing cells as in a schema with MarkMissing. It is Encoded itself
-	// without a missing cell, and in a simulation.
+	// without a missing cell, and in a simulation of a kind that does not count these.
 	Marked *mat.Dense
 	// X is rows × map.Dim(), each row of norm at most 1, the intercept last.
 	X *mat.Dense
@@ -151,7 +151,8 @@ func formatWeights(weight []float64) []string {
 	return out
 }
 
-// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations, with their digest.
+// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations, with their digest. The
+// caller sets Marked if some cell is missing.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	p := &Pool{Encoded: encoded, Marked: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {

@@ -13,6 +13,7 @@ func PoolOf(p Plan, t *dataset.Table) (*auxdata.Pool, error) {
 		return made, err
 	}
 	virtual := auxdata.Virtual(made.Encoded, p.Map)
+	virtual.Marked = made.Marked
 	if made.Weight != nil {
 		return virtual.Weighted(made.Weight)
 	}

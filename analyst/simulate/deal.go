@@ -38,6 +38,9 @@ type Deal struct {
 	// with a number of shards decides which record is in which shard.
 	Keep bool
 
+	public *dataset.EncodedTable // the rows of Pool
+	marked *mat.Dense            // Pool with missing cells marked; nil: as Pool
+
 	seed uint64     // seeds plans and, with a party's index, the party's draws
 	rng  *rand.Rand // divides records and measures; also made from the seed
 
@@ -127,6 +130,9 @@ func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 		return on, err
 	}
 	on.pool = auxdata.Virtual(d.Pool, on.by)
+	if d.marked != nil {
+		on.pool.Marked = d.marked
+	}
 	if d.PoolWeight != nil {
 		if on.pool, err = on.pool.Weighted(d.PoolWeight); err != nil {
 			return on, err

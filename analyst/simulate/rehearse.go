@@ -81,6 +81,7 @@ func (s Split) countAll(ctx context.Context, of study.Proposal) (*Deal, study.Fi
 		return fail(err)
 	}
 	d.Private = d.Private.MarkMissing() // as kinds.RecordSchema says
+	d.marked = d.public.MarkMissing().All().X
 	size := d.Size()
 	of.Records = cmp.Or(of.Records, size.Records/size.Parties)
 	task, err := d.Task(of)

@@ -148,7 +148,7 @@ func (s Split) divide(repeat int) (*Deal, error) {
 		}
 		pool, rows = s.Train.Part(rows[:n]), private
 	}
-	d.Pool, d.Private = pool.All().X, s.Train.Part(rows)
+	d.Pool, d.Private, d.public = pool.All().X, s.Train.Part(rows), pool
 	return d, nil
 }
 

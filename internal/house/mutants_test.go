@@ -1645,6 +1645,18 @@ var mutants = []mutant{
 		found: "TestUnlikePool",
 	},
 	{
+		name: "least squares leave out what the pool does not tell", room: "study/regress/leastsquares", file: "publicrows.go",
+		old:   "if !eigen.Factorize(products",
+		new:   "least = 0\n\tif !eigen.Factorize(products",
+		found: "TestUntoldDirection",
+	},
+	{
+		name: "missing numbers of a simulation's pool are filled", room: "study", file: "pool.go", in: "study/regress/leastsquares",
+		old:   "virtual.Marked = made.Marked",
+		new:   "_ = made.Marked",
+		found: "TestIncompleteRowsOfPool",
+	},
+	{
 		name: "an incomplete row of the pool counts", room: "study/regress/leastsquares", file: "publicrows.go",
 		old:   "pool.Marked.RawRowView(i)",
 		new:   "pool.Encoded.RawRowView(i)",
@@ -1670,8 +1682,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "a forecast sees no shift by shortening", room: "study/regress/leastsquares", file: "forecast.go",
-		old:   "bare, short := p.fitted(all, math.Inf(1), chance)",
-		new:   "bare, short := p.fitted(all, p.Radius, chance)",
+		old:   "bare, ok := p.fitted(math.Inf(1), chance)\n\tshort, too",
+		new:   "bare, ok := p.fitted(p.Radius, chance)\n\tshort, too",
 		found: "TestAdviceIsTrue",
 	},
 	{

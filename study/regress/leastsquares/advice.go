@@ -3,6 +3,7 @@ package leastsquares
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"caucus/study"
@@ -36,7 +37,11 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	}
 	warning := ""
 	if !got.Worth() {
-		warning = "most coefficients are not expected to have narrower intervals than one site's records alone: use " + f.worthAdvice(size)
+		warning = "most coefficients are not expected to have narrower intervals than one site's records alone"
+		if why := got[0].Unknown; why != "" {
+			warning = "no coefficient will be known: " + why[:strings.LastIndex(why, ": ")]
+		}
+		warning += ": use " + f.worthAdvice(size, got)
 	}
 	if j := got.mostShifted(); j >= 0 {
 		if warning != "" {
@@ -102,10 +107,18 @@ func (f finisher) givenRadius() float64 {
 	return given
 }
 
-// worthAdvice says what makes the study worth it: fewer columns, two servers, or more records.
-func (f finisher) worthAdvice(size study.Size) string {
+// worthAdvice says what makes the study worth it: fewer columns, those first that the forecast does
+// not call hidden; two servers; or more records.
+func (f finisher) worthAdvice(size study.Size, got Forecast) string {
 	radius := f.givenRadius()
-	columns := study.TermsOf[regress.Terms](f.Plan()).Columns
+	columns := slices.Clone(study.TermsOf[regress.Terms](f.Plan()).Columns)
+	hidden := map[string]int{}
+	for j, c := range f.Moments.Columns {
+		if got[j].Hidden {
+			hidden[c.Column] = 1
+		}
+	}
+	slices.SortStableFunc(columns, func(a, b string) int { return hidden[a] - hidden[b] })
 	for n := len(columns) - 1; n > 0; n-- {
 		first := columns[:n]
 		if f.holds(size, func(_ *study.Plan, t *regress.Terms) {

@@ -2,7 +2,6 @@ package leastsquares
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -36,7 +35,9 @@ const leastSignal = 4
 // Reasons why a number is unknown.
 const (
 	tooFew    = "too few records for so many columns"
-	tooNoisy  = "noise hides how the columns differ from each other: use fewer columns, two servers, or more records"
+	tooNoisy  = "noise hides how the columns differ from each other, most in %s: use fewer columns, two servers, or more records"
+	oneValue  = "the pool's rows do not differ in %s: leave the column out, or give a pool whose rows do"
+	tooAlike  = "the pool does not tell %s apart: leave one out, or give a pool that does"
 	unlike    = "the records are not like the pool: there some columns do not differ from each other, so leave out a column that has one value"
 	allNoise  = "noise hides how far the outcome is from the fit"
 	nothingTo = "the outcome has one value"
@@ -50,11 +51,13 @@ const (
 // M = Ĝ⁻¹. Then β̂ − β = M·r, r = e − Eβ (exactly; M is noisy). noise.residual has Cov r. To second
 // order E β̂ = β + E[G⁻¹EG⁻¹Eβ], and noise.inflation subtracts that. In β̂'s residual sum of
 // squares, q = (−β̂, 1), qᵀÂq is a minimum, so on average tr(M·Cov r) too small, and its noise is
-// that of a quadratic form (noise.form). All of this needs E small beside G, so directions are
-// left out in which the pool says that it is not (newFit). The released matrix does not say so,
-// because a lucky draw would then show what is off. Of it, only the number of records enters; the
-// noise on that number is also in Ĝ, but small beside it, because fewer records than leastSignal of
-// its standard deviations give no number.
+// that of a quadratic form (noise.form). All of this needs E small beside G in every direction. The
+// pool says where it is not, and then nothing is known (publicRows.hidden): least squares in the
+// other directions are biased by the outcome's change in the one left out, unless at the sites it is
+// uncorrelated with them, which nothing public says. The released matrix does not say where noise is
+// small, because a lucky draw would then show what is off. Of it, only the number of records enters;
+// the noise on that number is also in Ĝ, but small beside it, because fewer records than leastSignal
+// of its standard deviations give no number.
 func Estimate(d *regress.Design, pool *auxdata.Pool, sums []float64, variance float64) Estimates {
 	a, noise := matrixOf(d, sums, variance)
 	out := Estimates{Counted: a.At(0, 0)}
@@ -103,7 +106,6 @@ type fit struct {
 	noise
 	a       *mat.SymDense // released sums of products of (1, z, y)
 	n       float64       // records that count
-	basis   *mat.Dense    // directions that are kept, as columns
 	unit    float64       // the outcome's, for 1 of its standardised form
 	inverse *mat.SymDense // M
 	beta    []float64
@@ -114,7 +116,7 @@ type fit struct {
 	left, leftSD float64 // residual sum of squares, and the standard deviation of its noise
 }
 
-// newFit chooses the directions.
+// newFit returns a reason if the pool, or too few records, give no estimates.
 func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
 	f := &fit{publicRows: p, noise: of, a: a, n: a.At(0, 0),
 		unit: p.Outcome.Scale * (p.Outcome.High - p.Outcome.Low)}
@@ -123,65 +125,34 @@ func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
 		return f, tooFew
 	}
 	expected := scaled(f.n, p.moments(p.Radius, p.share()))
-	if f.basis = directions(expected, of, mostNoise); f.basis == nil {
-		return f, tooNoisy
-	}
-	return f, ""
+	_, why := p.hidden(expected, of)
+	return f, why
 }
 
 const (
 	// mostNoise is the largest size of the noise, √(dimension·variance), beside the squares of the
-	// records in a direction that is kept. Up to there, intervals cover as they should
-	// (docs/regress.md).
+	// records in a direction. Up to there, intervals cover as they should (docs/regress.md).
 	mostNoise = 0.25
 	// leastShare is the least share of a direction in the squares, below which rounding decides.
 	leastShare = 1e-9
-	// mostLost is the largest squared share of a coefficient in directions that are not kept.
-	mostLost = 0.01
 )
 
-// directions returns the eigenvectors of the columns' expected products that stand out of the
-// noise, nil if none does.
-func directions(expected *mat.SymDense, of noise, most float64) *mat.Dense {
-	k := expected.SymmetricDim() - 1
-	var eigen mat.EigenSym
-	if !eigen.Factorize(expected.SliceSym(0, k), true) {
-		return nil
-	}
-	values := eigen.Values(nil) // ascending
-	least := math.Max(math.Sqrt(float64(k)*of.product)/most, leastShare*values[k-1])
-	first := 0
-	for first < k && !(values[first] > least) {
-		first++
-	}
-	if first == k {
-		return nil
-	}
-	var vectors mat.Dense
-	if eigen.VectorsTo(&vectors); first == 0 { // all of them; any basis will do
-		vectors.Copy(mat.NewDiagDense(k, slices.Repeat([]float64{1}, k)))
-	}
-	return mat.DenseCopyOf(vectors.Slice(0, k, first, k))
-}
-
-// solve solves in the directions that are kept.
+// solve solves the equations.
 func (f *fit) solve() string {
 	k := f.Dim() - 1
-	gram := f.a.SliceSym(0, k)
-	inner := symmetric(product(f.basis.T(), gram, f.basis))
+	gram := symmetric(mat.DenseCopyOf(f.a.SliceSym(0, k)))
 	var eigen mat.EigenSym
-	if !eigen.Factorize(inner, true) {
+	if !eigen.Factorize(gram, true) {
 		return unlike
 	}
 	values := eigen.Values(nil)
-	if !(values[0] > math.Max(math.Sqrt(float64(k)*f.product), leastShare*values[len(values)-1])) {
+	if !(values[0] > math.Max(math.Sqrt(float64(k)*f.product), leastShare*values[k-1])) {
 		return unlike
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	scaled := product(f.basis, &vectors)
-	scaled.Apply(func(_, j int, v float64) float64 { return v / math.Sqrt(values[j]) }, scaled)
-	f.inverse = symmetric(product(scaled, scaled.T()))
+	vectors.Apply(func(_, j int, v float64) float64 { return v / math.Sqrt(values[j]) }, &vectors)
+	f.inverse = symmetric(product(&vectors, vectors.T()))
 	f.beta = product(f.inverse, withOutcome(f.a)).RawMatrix().Data
 	floats.Sub(f.beta, f.inflation(f.inverse, f.beta))
 	ofResidual := f.residualNoise(f.beta)
@@ -201,14 +172,18 @@ func (f *fit) solve() string {
 // row of the pool. For a number it is the released one, and the pool says how it goes with the
 // rows. The sites' columns may be spread unlike the pool's, so the pool's rows are carried to the
 // sites' spread (carried). Where that says that all is alike or better, it is taken as alike.
-func (f *fit) sampling(gram mat.Matrix) {
+func (f *fit) sampling(gram mat.Symmetric) {
 	left := math.Max(f.left, leastSignal*f.leftSD) / f.n
 	f.plain = product(f.inverse, gram, f.inverse)
 	f.plain.Scale(left, f.plain)
 	f.bySampling = f.plain
 	beta, chance := f.beta, f.chanceBy(f.beta)
 	if f.Outcome.Level == "" {
-		beta, chance = f.fitted(f.basis, f.Radius, nil).beta, nil
+		of, ok := f.fitted(f.Radius, nil)
+		if !ok {
+			return
+		}
+		beta, chance = of.beta, nil
 	}
 	f.residuals = f.publicRows.residuals(f.Radius, beta, chance)
 	if chance != nil {
@@ -221,17 +196,13 @@ func (f *fit) sampling(gram mat.Matrix) {
 	f.bySampling.Scale(left/f.squares, f.bySampling)
 }
 
-// carried returns the sum of e²·xxᵀ over the sites' records, in the directions that are kept: with
-// Cholesky factors S of the sites' sums and P of the pool's mean products, rows S·P⁻¹·x of the pool
-// have the sites' products. Carried rows keep their constant where no direction is left out.
-func (f *fit) carried(gram mat.Matrix, chance func([]float64) float64) mat.Matrix {
-	k := f.Dim() - 1
-	within := func(m mat.Matrix) *mat.SymDense {
-		return symmetric(product(f.basis.T(), m, f.basis))
-	}
+// carried returns the sum of e²·xxᵀ over the sites' records: with Cholesky factors S of the sites'
+// sums and P of the pool's mean products, rows S·P⁻¹·x of the pool have the sites' products, and
+// keep their constant.
+func (f *fit) carried(gram mat.Symmetric, chance func([]float64) float64) mat.Matrix {
 	var sites, pool mat.Cholesky
-	if !sites.Factorize(within(gram)) ||
-		!pool.Factorize(within(f.moments(f.Radius, chance).SliceSym(0, k))) {
+	if !sites.Factorize(gram) ||
+		!pool.Factorize(f.moments(f.Radius, chance).SliceSym(0, f.Dim()-1)) {
 		return scaled(f.n, f.meat)
 	}
 	var s, p mat.TriDense
@@ -240,7 +211,7 @@ func (f *fit) carried(gram mat.Matrix, chance func([]float64) float64) mat.Matri
 	if p.InverseTri(&p) != nil {
 		return scaled(f.n, f.meat)
 	}
-	carry := product(f.basis, &s, &p, f.basis.T())
+	carry := product(&s, &p)
 	return product(carry, f.meat, carry.T())
 }
 
@@ -258,10 +229,7 @@ func (f *fit) number(by []float64, why string) validation.Number {
 	if why != "" {
 		return validation.Number{Unknown: why}
 	}
-	v := mat.NewVecDense(len(by), by)
-	if in := product(f.basis.T(), v); 1-math.Pow(mat.Norm(in, 2)/floats.Norm(by, 2), 2) > mostLost {
-		return validation.Number{Unknown: tooNoisy}
-	}
+	v := vector(by)
 	sampling := mat.Inner(v, f.bySampling, v)
 	sampling = math.Max(sampling, mat.Inner(v, f.plain, v))
 	return around(floats.Dot(by, f.beta), mat.Inner(v, f.byNoise, v), sampling)

@@ -75,10 +75,11 @@ func planOf(t testing.TB, terms regress.Terms, change func(*study.Plan)) study.P
 	return p
 }
 
+var wardColumns = []string{"age", "dose", "grp", "stay", "copy", "same", "died"}
+
 func encode(t testing.TB, s dataset.Schema, rows [][]string) (*dataset.Records, *auxdata.Pool) {
 	t.Helper()
-	table, err := dataset.NewTable(
-		[]string{"age", "dose", "grp", "stay", "copy", "same", "died"}, rows)
+	table, err := dataset.NewTable(wardColumns, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,9 +257,9 @@ func TestOddInputs(t *testing.T) {
 		"usual":              {terms: usual, rows: ward(400), known: 4, fits: 2},
 		"two levels":         {terms: died, rows: ward(400), known: 4, fits: 2},
 		"some noise":         {terms: usual, rows: ward(4000), sd: 1, known: 4, fits: 2},
-		"collinear":          {terms: collinear, rows: ward(400), unknown: tooNoisy, known: 1, fits: 2},
-		"collinear, noise":   {terms: collinear, rows: ward(4000), sd: 1, unknown: tooNoisy, known: 1, fits: 2},
-		"constant column":    {terms: alike, rows: ward(400), unknown: tooNoisy, known: 1, fits: 2},
+		"collinear":          {terms: collinear, rows: ward(400), unknown: fmt.Sprintf(tooAlike, "age and copy")},
+		"collinear, noise":   {terms: collinear, rows: ward(4000), sd: 1, unknown: fmt.Sprintf(tooAlike, "age and copy")},
+		"constant column":    {terms: alike, rows: ward(400), unknown: fmt.Sprintf(oneValue, "same")},
 		"constant outcome":   {terms: constant, rows: ward(400), known: 4},
 		"constant, noise":    {terms: constant, rows: ward(4000), sd: 1, known: 4},
 		"outside its bounds": {terms: usual, rows: edit(ward(400), 3, "1e9"), known: 4, fits: 2},
@@ -267,7 +268,7 @@ func TestOddInputs(t *testing.T) {
 		"no records":         {terms: usual, rows: ward(0), unknown: tooFew},
 		"no records, noise":  {terms: usual, rows: ward(0), sd: 50, unknown: tooFew},
 		"all noise":          {terms: usual, rows: ward(400), sd: 1e6, unknown: ""},
-		"much noise":         {terms: usual, rows: ward(400), sd: 40, unknown: tooNoisy, known: 1},
+		"much noise":         {terms: usual, rows: ward(400), sd: 40, unknown: fmt.Sprintf(tooNoisy, "grp = b and grp = c")},
 		"one value here":     {terms: usual, rows: edit(ward(400), 0, "50"), unknown: unlike},
 		"one level here":     {terms: usual, rows: edit(ward(4000), 2, "a"), sd: 1, unknown: unlike},
 	} {

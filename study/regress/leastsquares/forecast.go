@@ -2,6 +2,7 @@ package leastsquares
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -20,6 +21,10 @@ type Outlook struct {
 	// Shift is how far shortening moves it, in standard deviations Private, by the pool. ShiftSD is
 	// the standard deviation of that. Both are NaN where the pool does not say.
 	Shift, ShiftSD float64
+	// Unknown says why nothing will be known, if noise hides a direction of the columns, or the
+	// pool lacks it. Hidden columns are in it.
+	Unknown string
+	Hidden  bool
 }
 
 // mostShift is the largest shift, in standard deviations: beyond, a 95 % interval holds the
@@ -70,33 +75,30 @@ func NewForecast(d *regress.Design, pool *auxdata.Pool, size study.Size,
 		out[j].Private, out[j].Pooled, out[j].Alone = math.Inf(1), math.Inf(1), math.Inf(1)
 	}
 	n *= float64(len(p.rows)) / float64(pool.Rows())
+	hidden, why := p.hidden(scaled(n, p.moments(d.Radius, p.share())), of)
+	for j, c := range d.Columns {
+		out[j].Unknown, out[j].Hidden = why, slices.Contains(hidden, c)
+	}
 	chance := p.share()
 	if d.Outcome.InPool() {
 		chance = nil
 	}
-	all := directions(p.moments(math.Inf(1), chance), noise{}, mostNoise)
-	if all == nil || n < 2*float64(k) {
+	bare, ok := p.fitted(math.Inf(1), chance)
+	if !ok || n < 2*float64(k) {
 		return out
 	}
-	basis := directions(scaled(n, p.moments(d.Radius, chance)), of, mostNoise)
-	bare, got := p.fitted(all, math.Inf(1), chance), fittedRows{}
+	got, ok := p.fitted(d.Radius, chance)
 	ofMean := of.times(1 / (n * n))
-	if basis != nil {
-		got = p.fitted(basis, d.Radius, chance)
-	}
 	for j, c := range d.Columns {
 		by, o := p.unitOf(c), &out[j]
-		if lost(all, j+1) > mostLost { // columns that do not differ from each other
-			continue
-		}
 		o.Pooled = by * math.Sqrt(bare.variance(j+1)/n)
 		o.Alone = o.Pooled * math.Sqrt(float64(max(size.Parties, 1)))
-		if basis == nil || lost(basis, j+1) > mostLost {
+		if !ok || why != "" {
 			continue
 		}
 		byNoise := product(got.inverse, ofMean.residualNoise(got.beta), got.inverse).At(j+1, j+1)
 		o.Private = by * math.Sqrt(got.variance(j+1)/n+byNoise)
-		shift, sd := p.shift(n, of, j+1)
+		shift, sd := p.shift(j + 1)
 		o.Shift, o.ShiftSD = by*shift/o.Private, by*sd/o.Private
 	}
 	return out
@@ -105,12 +107,6 @@ func NewForecast(d *regress.Design, pool *auxdata.Pool, size study.Size,
 // unitOf returns a coefficient in the schema's units, of 1 standardised.
 func (p publicRows) unitOf(c regress.Column) float64 {
 	return p.Outcome.Scale * (p.Outcome.High - p.Outcome.Low) / (c.Scale * (c.High - c.Low))
-}
-
-// lost returns the squared share of a coefficient in directions that are not kept.
-func lost(basis *mat.Dense, j int) float64 {
-	row := basis.RawRowView(j)
-	return 1 - floats.Dot(row, row)
 }
 
 // fittedRows is least squares of the pool's rows.
@@ -123,18 +119,17 @@ type fittedRows struct {
 	meat    *mat.SymDense
 }
 
-// fitted fits the pool's rows, shortened to a radius, in the directions of a basis.
-func (p publicRows) fitted(basis *mat.Dense, radius float64,
-	chance func([]float64) float64) fittedRows {
-	f := fittedRows{publicRows: p, radius: radius, chance: chance}
+// fitted fits the pool's rows, shortened to a radius. It returns false if they do not tell all
+// columns apart.
+func (p publicRows) fitted(radius float64, chance func([]float64) float64) (fittedRows, bool) {
+	f := fittedRows{publicRows: p, radius: radius, chance: chance, inverse: new(mat.Dense)}
 	a := p.moments(radius, chance)
-	var inner mat.Dense
-	k := p.Dim() - 1
-	_ = inner.Inverse(product(basis.T(), a.SliceSym(0, k), basis)) // not singular: see directions
-	f.inverse = product(basis, &inner, basis.T())
+	if len(p.below(a, 0)) > 0 || f.inverse.Inverse(a.SliceSym(0, p.Dim()-1)) != nil {
+		return f, false
+	}
 	f.beta = product(f.inverse, withOutcome(a)).RawMatrix().Data
 	f.meat = p.residuals(radius, f.beta, chance).meat
-	return f
+	return f, true
 }
 
 // variance returns the variance of a coefficient, times the number of records.
@@ -159,10 +154,10 @@ func (f fittedRows) pulls(j int) []float64 {
 const mostTried = 2000
 
 // shift returns how far shortening moves a coefficient, by the pool, and the standard deviation of
-// that; NaN where the rows do not say. Noise is on sums of n records. Of a class, which the pool
-// does not hold, the odds are assumed to rise e-fold with each standard deviation of the
-// coefficient's own column, and rows evenly spread over the pool stand for all.
-func (p publicRows) shift(n float64, of noise, j int) (float64, float64) {
+// that; NaN where the rows do not say. Of a class, which the pool does not hold, the odds are assumed
+// to rise e-fold with each standard deviation of the coefficient's own column, and rows evenly
+// spread over the pool stand for all.
+func (p publicRows) shift(j int) (float64, float64) {
 	var chance func([]float64) float64
 	if !p.Outcome.InPool() {
 		var some [][]float64
@@ -173,12 +168,11 @@ func (p publicRows) shift(n float64, of noise, j int) (float64, float64) {
 		start := math.Log(p.Outcome.Mean / (1 - p.Outcome.Mean))
 		chance = func(x []float64) float64 { return 1 / (1 + math.Exp(-start-x[j])) }
 	}
-	all := directions(p.moments(math.Inf(1), chance), noise{}, mostNoise)
-	basis := directions(scaled(n, p.moments(p.Radius, chance)), of, mostNoise)
-	if all == nil || basis == nil || lost(all, j) > mostLost || lost(basis, j) > mostLost {
+	bare, ok := p.fitted(math.Inf(1), chance)
+	short, too := p.fitted(p.Radius, chance)
+	if !ok || !too {
 		return math.NaN(), math.NaN()
 	}
-	bare, short := p.fitted(all, math.Inf(1), chance), p.fitted(basis, p.Radius, chance)
 	off := short.pulls(j)
 	floats.Sub(off, bare.pulls(j))
 	return short.beta[j] - bare.beta[j], floats.Norm(off, 2) / float64(len(off))

@@ -1,7 +1,9 @@
 package leastsquares
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -70,6 +72,68 @@ func (p publicRows) moments(radius float64, chance func([]float64) float64) *mat
 	p.each(radius, chance, func(e example) {
 		out.SymRankOne(out, e.weight/float64(len(p.rows)), mat.NewVecDense(p.Dim(), e.w))
 	})
+	return out
+}
+
+const (
+	// leastSpread is the least variance of a direction in the pool, of standardised columns, that
+	// tells columns apart.
+	leastSpread = 0.01
+	// leastNamed is the least squared share of a column in directions that names the column.
+	leastNamed = 0.05
+)
+
+// hidden returns the columns whose expected products have a direction that noise hides, and says
+// why; none if noise hides no direction. Public inputs decide.
+func (p publicRows) hidden(expected *mat.SymDense, of noise) ([]regress.Column, string) {
+	least := math.Sqrt(float64(p.Dim()-1)*of.product) / mostNoise
+	columns := p.below(expected, least)
+	if len(columns) == 0 {
+		return nil, ""
+	}
+	why := tooNoisy
+	if alike := p.below(p.moments(math.Inf(1), p.share()), leastSpread); len(alike) > 0 {
+		columns = alike
+		if why = tooAlike; len(alike) == 1 {
+			why = oneValue
+		}
+	}
+	names := columns[0].Name()
+	for i, c := range columns[1:] {
+		if i == len(columns)-2 {
+			names += " and " + c.Name()
+		} else {
+			names += ", " + c.Name()
+		}
+	}
+	return columns, fmt.Sprintf(why, names)
+}
+
+// below returns the columns in directions of the columns' products that have no more than this, or
+// so little that rounding decides.
+func (p publicRows) below(products *mat.SymDense, least float64) []regress.Column {
+	k := p.Dim() - 1
+	var eigen mat.EigenSym
+	if !eigen.Factorize(products.SliceSym(0, k), true) { // a number is not finite
+		return p.Columns
+	}
+	values := eigen.Values(nil) // ascending
+	least = math.Max(least, leastShare*values[k-1])
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	in := make([]float64, k)
+	for i := 0; i < k && !(values[i] > least); i++ {
+		for j := range in {
+			in[j] += vectors.At(j, i) * vectors.At(j, i)
+		}
+	}
+	most := math.Min(leastNamed, slices.Max(in[1:]))
+	var out []regress.Column
+	for j, c := range p.Columns {
+		if in[1+j] > 0 && in[1+j] >= most {
+			out = append(out, c)
+		}
+	}
 	return out
 }
 
