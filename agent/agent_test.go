@@ -123,7 +123,7 @@ var _ = new(site.Speed).Step()
 const leastWindow = time.Second
 
 // planted is a value that occurs only in the records.
-const planted = testsite.Planted
+const planted = testsite.PlantedValue
 
 const pageYAML = testsite.SchemaYAML
 
@@ -149,7 +149,7 @@ func rigIn(dir string, change func(*study.Proposal)) *rig { return rigOf(dir, pa
 
 func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	r := &rig{Site: testsite.New(dir, schemaYAML, change)}
-	made := r.Asked
+	made := r.StudyPlan
 	r.hash, r.coordinatorDouble = made.Hash,
 		&coordinatorDouble{state: study.Open, pool: made.PoolBytes}
 	r.study = protocol.Study{
@@ -529,7 +529,7 @@ func TestOtherPlan(t *testing.T) {
 // TestOneAgentAState: two agents must not run on one state folder.
 func TestOneAgentAState(t *testing.T) {
 	r := newRig(t, nil)
-	unlock, err := folder.Hold(mkdir(t, r.Config.State), "another agent")
+	unlock, err := folder.LockForDaemon(mkdir(t, r.Config.State), "another agent")
 	if err != nil {
 		t.Fatal(err)
 	}

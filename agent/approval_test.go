@@ -497,7 +497,7 @@ func TestApprovalLapses(t *testing.T) {
 	}{
 		"nothing": {func(*testing.T, *rig, *Agent) {}, 1},
 		"the file changed": {func(t *testing.T, r *rig, _ *Agent) {
-			r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 20))
+			r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 20))
 		}, 1},
 		"declared anew, the same": {func(t *testing.T, r *rig, a *Agent) {
 			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"},
@@ -506,7 +506,7 @@ func TestApprovalLapses(t *testing.T) {
 			}
 		}, 0},
 		"another mapping": {func(t *testing.T, r *rig, a *Agent) {
-			r.Map(source.MappingSource{Inline: mapped(t, "decimal: \",\"")})
+			r.SetMapping(source.MappingSource{Inline: mapped(t, "decimal: \",\"")})
 			a.site.Config = r.Config
 			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"},
 				source.DeclareOptions{}); err != nil {

@@ -243,7 +243,7 @@ func visitsRigOf(t *testing.T, yaml string, change func(*study.Proposal)) *rig {
 	if err := os.WriteFile(schema, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.Put(t, variantsOf(t, privacy.Label, false)["as declared"])
+	r.WriteFile(t, variantsOf(t, privacy.Label, false)["as declared"])
 	if err := r.Declare(); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func look(t *testing.T, change func(*study.Proposal), file string) seen {
 
 func lookAt(t *testing.T, r *rig, file string) seen {
 	t.Helper()
-	r.Put(t, file)
+	r.WriteFile(t, file)
 	var both *servers
 	if r.study.Plan.Noise == study.NoiseAggregators {
 		both = r.serve(t)
@@ -417,7 +417,7 @@ func TestNeighboursInLines(t *testing.T) {
 func neighboursInLines(t *testing.T, mapping string) {
 	r := visitsRig(t, func(p *study.Proposal) { p.Unit = privacy.Record })
 	if mapping != "" {
-		r.Map(source.MappingSource{Inline: mapped(t, mapping)})
+		r.SetMapping(source.MappingSource{Inline: mapped(t, mapping)})
 		if err := r.Declare(); err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func NewCourier(c site.Config, pack []byte, out string) (*Agent, error) {
 		})
 	}
 	// Only one process at a time may compare the pack with earlier packs and store it.
-	unlock, err := folder.Hold(c.State, "another agent")
+	unlock, err := folder.LockForDaemon(c.State, "another agent")
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func TestByFileHoldsTheFolder(t *testing.T) {
 	if err := id.Save(site.IdentityFile(r.Config)); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := folder.Hold(r.Config.State, "another agent")
+	unlock, err := folder.LockForDaemon(r.Config.State, "another agent")
 	if err != nil {
 		t.Fatal(err)
 	}

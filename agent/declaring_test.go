@@ -34,7 +34,7 @@ func gzipped(t *testing.T, text string) string {
 func TestDeclare(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
-	r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
+	r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
 	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
 		source.DeclareOptions{})
 	if err != nil {
@@ -58,7 +58,7 @@ func TestDeclare(t *testing.T) {
 		last["records"] != 1200. || last["by"] != "alice" {
 		t.Errorf("the audit log says %v", last)
 	}
-	r.Put(t, "age,sex,ill\n30,f,no\n")
+	r.WriteFile(t, "age,sex,ill\n30,f,no\n")
 	now, err := a.CheckSource(context.Background(), "ward")
 	if err != nil || !now.Changed || now.Found != 1 || now.Declared.Records != 1200 ||
 		now.Problem != "" {
@@ -70,7 +70,7 @@ func TestDeclare(t *testing.T) {
 		!strings.Contains(shown.String(), "1200 records for every study") {
 		t.Errorf("a person reads %v:\n%s", err, shown.String())
 	}
-	r.Put(t, "age,sex\n30,f\n")
+	r.WriteFile(t, "age,sex\n30,f\n")
 	now, err = a.CheckSource(context.Background(), "ward")
 	if err != nil || !strings.Contains(now.Problem, "not those that were declared") {
 		t.Errorf("with other columns: %+v, %v", now, err)
@@ -161,22 +161,22 @@ func TestUnreadable(t *testing.T) {
 		{"as declared", false, func(*testing.T, *rig, string) {}, ""},
 		{"gone", false, func(t *testing.T, _ *rig, path string) { os.Remove(path) }, "no such file"},
 		{"a folder", false, func(t *testing.T, _ *rig, path string) { os.Remove(path); os.Mkdir(path, 0o700) }, "is a directory"},
-		{"empty", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "") }, "cannot be read as a table"},
-		{"no header", false, func(t *testing.T, r *rig, _ string) { r.Put(t, row+row) }, "not those that were declared"},
-		{"names twice", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "smith,smith,berlin\n"+row) }, "not those that were declared"},
-		{"bad quotes", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "\"smith,syphilis\n"+row) }, "cannot be read as a table"},
-		{"other order", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "ill,age,sex\n"+row) }, "not those that were declared"},
-		{"another delimiter", false, func(t *testing.T, r *rig, _ string) { r.Put(t, "age;sex;ill\nsmith;syphilis;berlin\n") }, "not those that were declared"},
-		{"packed now", false, func(t *testing.T, r *rig, _ string) { r.Put(t, gzipped(t, "age,sex,ill\n"+row)) }, "not those that were declared"},
+		{"empty", false, func(t *testing.T, r *rig, _ string) { r.WriteFile(t, "") }, "cannot be read as a table"},
+		{"no header", false, func(t *testing.T, r *rig, _ string) { r.WriteFile(t, row+row) }, "not those that were declared"},
+		{"names twice", false, func(t *testing.T, r *rig, _ string) { r.WriteFile(t, "smith,smith,berlin\n"+row) }, "not those that were declared"},
+		{"bad quotes", false, func(t *testing.T, r *rig, _ string) { r.WriteFile(t, "\"smith,syphilis\n"+row) }, "cannot be read as a table"},
+		{"other order", false, func(t *testing.T, r *rig, _ string) { r.WriteFile(t, "ill,age,sex\n"+row) }, "not those that were declared"},
+		{"another delimiter", false, func(t *testing.T, r *rig, _ string) { r.WriteFile(t, "age;sex;ill\nsmith;syphilis;berlin\n") }, "not those that were declared"},
+		{"packed now", false, func(t *testing.T, r *rig, _ string) { r.WriteFile(t, gzipped(t, "age,sex,ill\n"+row)) }, "not those that were declared"},
 		{"packed", true, func(*testing.T, *rig, string) {}, ""},
 		{"torn", true, func(t *testing.T, r *rig, path string) {
 			whole, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Put(t, string(whole[:len(whole)-9]))
+			r.WriteFile(t, string(whole[:len(whole)-9]))
 		}, "cannot be read as a table"},
-		{"not packed now", true, func(t *testing.T, r *rig, _ string) { r.Put(t, "age,sex,ill\n"+row) }, "cannot be read as a table"},
+		{"not packed now", true, func(t *testing.T, r *rig, _ string) { r.WriteFile(t, "age,sex,ill\n"+row) }, "cannot be read as a table"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, func(p *study.Proposal) {
@@ -188,7 +188,7 @@ func TestUnreadable(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.Put(t, gzipped(t, string(text)))
+				r.WriteFile(t, gzipped(t, string(text)))
 				if err := r.Declare(); err != nil {
 					t.Fatal(err)
 				}
@@ -240,7 +240,7 @@ func TestUnreadable(t *testing.T) {
 func TestPlanHeldAgainstSchema(t *testing.T) {
 	for _, column := range []string{"hiv", "nothing"} {
 		r := newRig(t, nil)
-		r.Put(t, "age,sex,ill,hiv\n"+strings.Repeat("30,f,no,yes\n", 60))
+		r.WriteFile(t, "age,sex,ill,hiv\n"+strings.Repeat("30,f,no,yes\n", 60))
 		if err := r.Declare(); err != nil {
 			t.Fatal(err)
 		}
@@ -318,11 +318,11 @@ func TestGarbage(t *testing.T) {
 	} {
 		r := newRig(t, nil)
 		good := strings.Repeat("30,f,no\n", 60)
-		r.Put(t, "age,sex,ill\n"+good)
+		r.WriteFile(t, "age,sex,ill\n"+good)
 		if err := r.Declare(); err != nil {
 			t.Fatal(err)
 		}
-		r.Put(t, "age,sex,ill\n"+c.rows)
+		r.WriteFile(t, "age,sex,ill\n"+c.rows)
 		a := r.agent(t)
 		_, err := a.DeclareSource(context.Background(), "ward", desk.Approver{},
 			source.DeclareOptions{})
@@ -351,8 +351,9 @@ func TestGarbage(t *testing.T) {
 // so.
 func TestDerived(t *testing.T) {
 	r := newRig(t, nil)
-	r.Put(t, "age,Rang,ill\n"+strings.Repeat("30,2,no\n", 60))
-	r.Map(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"}, Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
+	r.WriteFile(t, "age,Rang,ill\n"+strings.Repeat("30,2,no\n", 60))
+	r.SetMapping(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"},
+		Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
 	a := r.agent(t)
 	before := len(r.Log.String())
 	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},

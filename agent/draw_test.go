@@ -94,7 +94,7 @@ func TestDrawsAreGivenTime(t *testing.T) {
 		return least
 	}
 	steps := 0.0
-	step := float64(least(func() { steps = learners.Reference() })) / steps
+	step := float64(least(func() { steps = learners.RunReference() })) / steps
 	budget := privacy.Budget{Epsilon: 1, Delta: 1e-6}
 	must := func(m privacy.Mechanism, err error) privacy.Mechanism {
 		if err != nil {

@@ -53,7 +53,7 @@ func TestTurnedToGarbage(t *testing.T) {
 				if first == nil {
 					first = values
 				}
-				r.Put(t, visitsHeader+strings.Join(visits(), "\n")+"\n")
+				r.WriteFile(t, visitsHeader+strings.Join(visits(), "\n")+"\n")
 				// For these visits a whole party's classifier names one class everywhere.
 				if of, err := a.Values(context.Background(), r.hash); err != nil ||
 					reflect.DeepEqual(of, values) && !strings.Contains(name, "unit party") {
@@ -98,7 +98,7 @@ func TestRedeclareDaily(t *testing.T) {
 		records int // noted
 	}{{0, 70, 70}, {5, 80, 70}, {24, 90, 90}} {
 		now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(step.hours * time.Hour)
-		r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
+		r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
 		if n := a.site.Records(r.hash, r.study.Plan, declared.Records,
 			false).Records.Len(); n != declared.Records {
 			t.Errorf("after %d hours: %d records, want the %d that were declared", step.hours, n, declared.Records)
@@ -119,7 +119,7 @@ func TestRedeclareDaily(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	now = now.Add(24 * time.Hour)
-	r.Put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
+	r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
 	a.site.Records(r.hash, r.study.Plan, declared.Records, false)
 	if got := a.Sources()[0].Taken; got == nil || len(got.Problems) != 2 {
 		t.Errorf("of garbage: %+v", got)

@@ -40,7 +40,7 @@ func decided(t *testing.T, r *rig, key byte) string {
 	var made study.Contribution
 	if p.Noise.Shared() {
 		in := a.site.Records(r.hash, p, 60, study.InBlocks(task, 60))
-		if made.Requests, err = uploading.Exact(task, in); err != nil {
+		if made.Requests, err = uploading.ExactRequests(task, in); err != nil {
 			t.Fatal(err)
 		}
 	} else {
@@ -203,7 +203,7 @@ func TestSitesWithOneFile(t *testing.T) {
 			u := r.study.Plan.Unit
 			differ := func(want bool, file string) {
 				t.Helper()
-				r.Put(t, variantsOf(t, u, false)[file])
+				r.WriteFile(t, variantsOf(t, u, false)[file])
 				first := decided(t, r, 1)
 				if again := decided(t, r, 1); again != first {
 					t.Errorf("%s: a site makes its contribution again otherwise", file)

@@ -133,7 +133,7 @@ func (a *Agent) refresh(ctx context.Context) error {
 // whileLocked runs fn while this process holds the state folder. free is false if another process
 // holds it.
 func (a *Agent) whileLocked(fn func() error) (free bool, err error) {
-	unlock, err := folder.Hold(a.site.Config.State, "another agent")
+	unlock, err := folder.LockForDaemon(a.site.Config.State, "another agent")
 	if err != nil {
 		return false, nil
 	}

@@ -161,7 +161,7 @@ func enrolling(c site.Config, fn func() error) error {
 	if err := os.MkdirAll(c.State, 0o700); err != nil {
 		return fail(err)
 	}
-	unlock, err := folder.Hold(c.State, "another agent")
+	unlock, err := folder.LockForDaemon(c.State, "another agent")
 	if err != nil {
 		return fail(err)
 	}

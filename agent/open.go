@@ -74,7 +74,7 @@ func (a *Agent) shown() (shut func(), err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w: another program may listen there: give another port in the config", what, err)
 		}
-		s := webpage.Server(h, a.log)
+		s := webpage.NewServer(h, a.log)
 		l = a.silence.serves(s, l)
 		under.Go(func() {
 			if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) &&

@@ -39,7 +39,7 @@ func TestBytesOfOtherFiles(t *testing.T) {
 			variants := variantsOf(t, privacy.Record, false)
 			mappedLook := func(file string) seen {
 				r := visitsRig(t, all[name])
-				r.Map(source.MappingSource{Inline: mapped(t, neighbourMapping)})
+				r.SetMapping(source.MappingSource{Inline: mapped(t, neighbourMapping)})
 				if err := r.Declare(); err != nil {
 					t.Fatal(err)
 				}
@@ -71,7 +71,7 @@ func TestBytesOfOtherFiles(t *testing.T) {
 				ward := r.Config.Data["ward"]
 				ward.Redeclare = ""
 				r.Config.Data["ward"] = ward
-				r.Put(t, declared)
+				r.WriteFile(t, declared)
 				if err := r.Declare(); err != nil {
 					t.Fatal(err)
 				}

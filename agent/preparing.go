@@ -85,7 +85,7 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 		}
 		// Commands that hold the lock make calls with time limits, so a coordinator cannot delay
 		// this for long.
-		if !errors.Is(err, folder.ErrHeld) || !a.clock.Sleep(ctx, time.Second) {
+		if !errors.Is(err, folder.ErrLocked) || !a.clock.Sleep(ctx, time.Second) {
 			end()
 			return nil, errors.Join(err, ctx.Err())
 		}

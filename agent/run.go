@@ -21,7 +21,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.site.Config.Courier {
 		return errors.New("courier: true in the config: this site calls nobody, so there is nothing to run: caucus agent answer PACK answers what was carried here")
 	}
-	unlock, err := folder.Hold(a.site.Config.State, "another agent")
+	unlock, err := folder.LockForDaemon(a.site.Config.State, "another agent")
 	if err != nil {
 		return err
 	}

@@ -26,9 +26,9 @@ import (
 //   - Only one upload is made, and it is on the disk before it leaves. Two uploads of one record,
 //     under one verify key or two, would be two views of the record.
 //   - Nothing here depends on a record. The acceptance is fetched and checked before the window.
-//     Sizes follow from the plan and the declared number of records (shares.Form.PartSize). Shares
-//     are made and encrypted within the window, whose length includes the time for that
-//     (uploading.Steps).
+//     Sizes follow from the plan and the declared number of records (shares.VectorForm.PartSize).
+//     Shares are made and encrypted within the window, whose length includes the time for that
+//     (uploading.ContributeSteps).
 
 // agreement returns the agreement under which this site makes its shares, empty if the plan has no
 // helper. It tries the stored acceptance first, then asks the coordinator again. why says why there

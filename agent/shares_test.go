@@ -276,18 +276,18 @@ func (r *rig) serve(t *testing.T) *servers {
 	for role := range s.both {
 		dir := t.TempDir()
 		c := aggregator.Config{
-			Role: shares.Role(role), Store: filepath.Join(dir, "shares.db"), Head: filepath.Join(dir, "head"), Signer: signers[role], Other: signers[1-role].Key(),
+			Role: shares.Role(role), Store: filepath.Join(dir, "shares.db"), Head: filepath.Join(dir, "head"), Signer: signers[role], OtherKey: signers[1-role].Key(),
 			Journal: must(journal.OpenSQLite(filepath.Join(dir, "ledger.db"))),
 			Task:    func(context.Context, study.Hash) (study.Task, error) { return r.task(), nil },
 		}
 		var public []byte
 		if c.Role == shares.Helper {
-			c.Sealing, c.Serves, public = sealing, func(study.Task) error {
+			c.Sealing, c.CheckPolicy, public = sealing, func(study.Task) error {
 				return nil
 			}, sealing.Public()
 		}
 		must(0, aggregator.Create(c.Store))
-		must(0, aggregator.InitHead(c.Head, public))
+		must(0, aggregator.WriteNewHead(c.Head, public))
 		s.both[role] = must(aggregator.Open(t.Context(), c))
 		t.Cleanup(func() { s.both[role].Close(); c.Journal.(*journal.Journal).Close() })
 	}
@@ -310,7 +310,7 @@ func (s *servers) release(t *testing.T) int {
 	if released, err := s.both[0].Advance(t.Context(), s.hash, s.both[1]); err != nil || !released {
 		t.Fatalf("not released: %v", err)
 	}
-	return must(s.both[0].Released(t.Context(), s.hash)).Of.Contributions
+	return must(s.both[0].Released(t.Context(), s.hash)).Contributions.Contributions
 }
 
 // TestTwoServersTakeIt: over real TLS, an agent's upload for each kind of contribution is received
@@ -343,7 +343,7 @@ func TestTwoServersTakeIt(t *testing.T) {
 			}
 			// The site finds its upload in the set that both signed, and detects another in its
 			// place.
-			members := must(s.both[1].Members(t.Context(), s.hash))
+			members := must(s.both[1].Contributors(t.Context(), s.hash))
 			r2 := study.Release{Manifest: study.Manifest{PlanHash: r.hash,
 				Contributed: members.Accepted},
 				Aggregated: &study.Aggregated{Members: members.Digests}}

@@ -160,7 +160,7 @@ func TestSight(t *testing.T) {
 	})
 	lines := visits()
 	lines[0], lines[1] = "x,f,no,p0,c0", "200,martian,maybe,p0,c1"
-	r.Put(t, visitsHeader+strings.Join(append(lines, "50,f,yes,p0,c2"), "\n")+"\n")
+	r.WriteFile(t, visitsHeader+strings.Join(append(lines, "50,f,yes,p0,c2"), "\n")+"\n")
 	a := r.agent(t)
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestChargedRecords(t *testing.T) {
 	if err := a.Round(context.Background()); err != nil { // charged
 		t.Fatal(err)
 	}
-	r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
+	r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
 	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
 		source.DeclareOptions{}); err != nil {
 		t.Fatal(err)

@@ -435,7 +435,7 @@ func TestHostilePlan(t *testing.T) {
 			}
 			text += fmt.Sprintf("%g,%s,%s\n", age, sex, []string{"no", "yes"}[y])
 		}
-		r.Put(t, text)
+		r.WriteFile(t, text)
 		if err := r.Declare(); err != nil {
 			t.Fatal(err)
 		}
@@ -450,7 +450,7 @@ func TestHostilePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m.(*learners.Neighbours).K()
+		return m.(*learners.NeighboursModel).K()
 	}
 	var files [2][]int
 	for seed := uint64(0); files[1] == nil; seed++ {
@@ -600,7 +600,7 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Put(t, string(text)+strings.Repeat("33,f,yes\n", 40))
+	r.WriteFile(t, string(text)+strings.Repeat("33,f,yes\n", 40))
 	if err := r.Declare(); err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 			r.Config.Policy.Approval = policy.ApproveByPerson
 		}, func(t *testing.T, a *Agent) {
 			// as if the agent were running
-			unlock, err := folder.Hold(a.site.Config.State, "another agent")
+			unlock, err := folder.LockForDaemon(a.site.Config.State, "another agent")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestPreviewHoldsNothing(t *testing.T) {
 		done <- result{review, err}
 	}()
 	<-waiting
-	unlock, err := folder.Hold(r.Config.State, "another agent")
+	unlock, err := folder.LockForDaemon(r.Config.State, "another agent")
 	if err != nil {
 		t.Errorf("an agent cannot start while a preview waits: %v", err)
 	} else {

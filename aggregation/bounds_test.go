@@ -111,18 +111,20 @@ func TestCrossBound(t *testing.T) {
 		for j := range 64 {
 			for y := -1; y < classes; y++ {
 				for z := -1; z < classes; z++ {
-					a := CrossSums(mat.NewDense(1, d, mat.Row(nil, i, rows)), []int{y}, classes)
-					b := CrossSums(mat.NewDense(1, d, mat.Row(nil, j, rows)), []int{z}, classes)
+					a := CrossMomentSums(mat.NewDense(1, d, mat.Row(nil, i, rows)), []int{y},
+						classes)
+					b := CrossMomentSums(mat.NewDense(1, d, mat.Row(nil, j, rows)), []int{z},
+						classes)
 					var l1, l2 int64
 					for k := range a {
 						l1 += max(a[k]-b[k], b[k]-a[k])
 						l2 += (a[k] - b[k]) * (a[k] - b[k])
 					}
-					if l2 > CrossL2sq || l1 > CrossL1(d) {
-						t.Fatalf("rows %d→%d, labels %d→%d: moved by L1 %d, L2² %d; bound %d, %d", i, j, y, z, l1, l2, CrossL1(d), int64(CrossL2sq))
+					if l2 > CrossMomentL2sq || l1 > CrossMomentL1(d) {
+						t.Fatalf("rows %d→%d, labels %d→%d: moved by L1 %d, L2² %d; bound %d, %d", i, j, y, z, l1, l2, CrossMomentL1(d), int64(CrossMomentL2sq))
 					}
-					largest2 = math.Max(largest2, float64(l2)/CrossL2sq)
-					largest1 = math.Max(largest1, float64(l1)/float64(CrossL1(d)))
+					largest2 = math.Max(largest2, float64(l2)/CrossMomentL2sq)
+					largest1 = math.Max(largest1, float64(l1)/float64(CrossMomentL1(d)))
 				}
 			}
 		}
@@ -140,7 +142,7 @@ func TestOutputReach(t *testing.T) {
 	const rows, lambda = 7, 0.05
 	x := smallPool(rows, 4, rng)
 	for _, classes := range []int{2, 3} {
-		bound := Reach(x, nil) / lambda
+		bound := BallotReach(x, nil) / lambda
 		if classes > 2 {
 			bound *= math.Sqrt2
 		}
@@ -155,9 +157,9 @@ func TestOutputReach(t *testing.T) {
 				for _, v := range tally.Vector() {
 					counts = append(counts, float64(v))
 				}
-				mu := learners.Moments(x, SharesOf(counts, rows, classes, 1), nil)
+				mu := learners.TargetMoments(x, SharesOf(counts, rows, classes, 1), nil)
 				var err error
-				if w[side], err = SolveSurely(x, nil, classes, mu, lambda, 1e-9); err != nil {
+				if w[side], err = MinimiseVoteRisk(x, nil, classes, mu, lambda, 1e-9); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -14,21 +14,22 @@ const SumScale = 1 << 20
 // each at most crossHalf.
 const crossHalf = SumScale * SumScale / 2
 
-// CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. With equal
-// labels the intercepts cancel and the features differ by at most 2·2^19.5, squared 2⁴¹. With
-// different labels two disjoint blocks change by whole rows of norm² at most 2⁴⁰ each, together
-// 2⁴¹. A record without a label adds nothing, so replacing it moves less.
-const CrossL2sq = 4 * crossHalf
+// CrossMomentL2sq bounds the squared L2 movement of CrossMomentSums when one record is replaced.
+// With equal labels the intercepts cancel and the features differ by at most 2·2^19.5, squared 2⁴¹.
+// With different labels two disjoint blocks change by whole rows of norm² at most 2⁴⁰ each,
+// together 2⁴¹. A record without a label adds nothing, so replacing it moves less.
+const CrossMomentL2sq = 4 * crossHalf
 
-// CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times L2.
-func CrossL1(d int) int64 {
-	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12)))
+// CrossMomentL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d)
+// times L2.
+func CrossMomentL1(d int) int64 {
+	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossMomentL2sq) * (1 + 1e-12)))
 }
 
-// CrossSums returns Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row as
-// integers (latticeRow). x is n×d, mapped; y has classes 0..classes−1, or −1 for a record without a
-// label.
-func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
+// CrossMomentSums returns Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's
+// row as integers (latticeRow). x is n×d, mapped; y has classes 0..classes−1, or −1 for a record
+// without a label.
+func CrossMomentSums(x *mat.Dense, y []int, classes int) []int64 {
 	n, d := x.Dims()
 	out := make([]int64, classes*d)
 	z := make([]int64, d)
@@ -67,10 +68,10 @@ func latticeRow(z []int64, row []float64) {
 	}
 }
 
-// CrossInRange reports whether a sum over this number of records (at most 2⁴⁰) is possible.
-func CrossInRange(sum, records int64) bool {
-	return -CrossMost(records) <= sum && sum <= CrossMost(records)
+// CrossMomentInRange reports whether a sum over this number of records (at most 2⁴⁰) is possible.
+func CrossMomentInRange(sum, records int64) bool {
+	return -MaxCrossMoment(records) <= sum && sum <= MaxCrossMoment(records)
 }
 
-// CrossMost returns the largest magnitude of a sum over this number of records.
-func CrossMost(records int64) int64 { return records * SumScale }
+// MaxCrossMoment returns the largest magnitude of a sum over this number of records.
+func MaxCrossMoment(records int64) int64 { return records * SumScale }

@@ -40,13 +40,13 @@ func (dr DensityRatio) Sensitivity() float64 {
 
 func (dr DensityRatio) scale() float64 { return math.Sqrt(dr.Design.squaredNorm() + 1) }
 
-// Dim returns the number of coefficients: the design's cells and the intercept.
-func (dr DensityRatio) Dim() int { return dr.Design.Cells() + 1 }
+// Coefficients returns the number of coefficients: the design's cells and the intercept.
+func (dr DensityRatio) Coefficients() int { return dr.Design.Cells() + 1 }
 
 // Fit returns n·β for n private records x, encoded for the design; zeros if there are none.
 func (dr DensityRatio) Fit(x *mat.Dense) []float64 {
 	n, _ := x.Dims()
-	out := make([]float64, dr.Dim())
+	out := make([]float64, dr.Coefficients())
 	if n == 0 {
 		return out
 	}
@@ -70,15 +70,15 @@ func (dr DensityRatio) Fit(x *mat.Dense) []float64 {
 			row[j] /= c
 		}
 	}
-	// Rows are divided by c. SolveSurely divides by the weights' sum, 2, and so minimises half the
-	// objective over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is
+	// Rows are divided by c. MinimiseVoteRisk divides by the weights' sum, 2, and so minimises half
+	// the objective over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is
 	// solverBudget/n. Then w is within (solverBudget/n)·c²/λ of the exact solution, and n·β within
 	// solverBudget·c/λ.
-	mu := learners.Moments(rows, private, weight)
-	w, err := SolveSurely(rows, weight, 2, mu, dr.Lambda/(2*c*c), solverBudget/(2*float64(n)))
+	mu := learners.TargetMoments(rows, private, weight)
+	w, err := MinimiseVoteRisk(rows, weight, 2, mu, dr.Lambda/(2*c*c), solverBudget/(2*float64(n)))
 	if err != nil {
-		// Impossible in exact arithmetic (see SolveSurely). Return zeros, so that a failure reveals
-		// nothing.
+		// Impossible in exact arithmetic (see MinimiseVoteRisk). Return zeros, so that a failure
+		// reveals nothing.
 		return out
 	}
 	for j := range out {

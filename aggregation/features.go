@@ -31,15 +31,15 @@ type FeatureDesign struct {
 	mapped bool
 }
 
-// FeatureGroup is a run of Width cells from cell Cell. Cell k of a block is the encoded column
+// FeatureGroup is a run of Width cells from cell FirstCell. Cell k of a block is the encoded column
 // First.Start+k. Cell k of a product is the product of one column of each block. Cell k of bins is
 // 1 if the number is in bin k of Bins.
 type FeatureGroup struct {
-	First, Second dataset.Block // Second.Width is 0 except in a product
-	Bins          int
-	Cell, Width   int
-	// Total reports that the entries of every record sum to exactly 1.
-	Total bool
+	First, Second    dataset.Block // Second.Width is 0 except in a product
+	Bins             int
+	FirstCell, Width int
+	// SumsToOne reports that the entries of every record sum to exactly 1.
+	SumsToOne bool
 }
 
 // maxFeatureCells keeps the computation of a tilt, whose work grows with cells², within a minute.
@@ -63,7 +63,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 		if _, seen := of[b.Column]; !seen { // the column that marks missing values is not paired
 			of[b.Column] = b
 		}
-		d.add(FeatureGroup{First: b, Width: b.Width, Total: b.OneHot},
+		d.add(FeatureGroup{First: b, Width: b.Width, SumsToOne: b.OneHot},
 			columns[b.Start:b.Start+b.Width])
 	}
 	if t.Bins != 0 && (t.Bins < 2 || t.Bins > 256) {
@@ -78,7 +78,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 			for k := range names {
 				names[k] = fmt.Sprintf("%s in bin %d of %d", b.Column, k+1, t.Bins)
 			}
-			d.add(FeatureGroup{First: b, Bins: t.Bins, Width: t.Bins, Total: true}, names)
+			d.add(FeatureGroup{First: b, Bins: t.Bins, Width: t.Bins, SumsToOne: true}, names)
 		}
 	}
 	for _, pair := range t.Pairs {
@@ -93,7 +93,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 				names = append(names, columns[a.Start+i]+" and "+columns[b.Start+j])
 			}
 		}
-		d.add(FeatureGroup{First: a, Second: b, Width: a.Width * b.Width, Total: a.OneHot &&
+		d.add(FeatureGroup{First: a, Second: b, Width: a.Width * b.Width, SumsToOne: a.OneHot &&
 			b.OneHot}, names)
 		if len(d.names) > maxFeatureCells {
 			break
@@ -106,7 +106,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 }
 
 func (fd *FeatureDesign) add(g FeatureGroup, names []string) {
-	g.Cell = len(fd.names)
+	g.FirstCell = len(fd.names)
 	fd.names = append(fd.names, names...)
 	fd.Groups = append(fd.Groups, g)
 	k := int64(1)
@@ -120,13 +120,13 @@ func (fd *FeatureDesign) add(g FeatureGroup, names []string) {
 // MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the
 // last, the intercept, is left out). Its methods take mapped rows in place of encoded ones. Mapped
 // entries have signs and norm at most R = √½, so one record moves their sum by 2R, and Sums by
-// √CrossL2sq.
+// √CrossMomentL2sq.
 func MappedDesign(width int) *FeatureDesign {
-	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
+	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossMomentL2sq}
 	for j := range d.names {
 		d.names[j] = fmt.Sprintf("mapped feature %d", j+1)
 	}
-	d.L1 = int64(math.Ceil(math.Sqrt(float64(width-1)*CrossL2sq) * (1 + 1e-12)))
+	d.L1 = int64(math.Ceil(math.Sqrt(float64(width-1)*CrossMomentL2sq) * (1 + 1e-12)))
 	return d
 }
 
@@ -150,7 +150,8 @@ func (fd *FeatureDesign) row(out, encoded []float64) {
 		return
 	}
 	for _, g := range fd.Groups {
-		to, a := out[g.Cell:g.Cell+g.Width], encoded[g.First.Start:g.First.Start+g.First.Width]
+		to, a := out[g.FirstCell:g.FirstCell+g.Width],
+			encoded[g.First.Start:g.First.Start+g.First.Width]
 		switch {
 		case g.Bins > 0:
 			clear(to)
@@ -176,7 +177,7 @@ func binOf(v float64, bins int) int {
 }
 
 // Rows returns the public features of encoded rows x (N×schema.Dim()) for fitting a tilt: entries
-// divided by Norm, so that each row has norm at most 1.
+// divided by MaxRowNorm, so that each row has norm at most 1.
 func (fd *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {
@@ -186,13 +187,13 @@ func (fd *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 	for i := range n {
 		fd.row(out.RawRowView(i), x.RawRowView(i))
 	}
-	out.Scale(1/fd.Norm(), out)
+	out.Scale(1/fd.MaxRowNorm(), out)
 	return out
 }
 
-// Norm bounds the Euclidean norm of any row before Rows divides by it: √groups, because each
+// MaxRowNorm bounds the Euclidean norm of any row before Rows divides by it: √groups, because each
 // group's entries have norm at most 1; 1 for mapped rows.
-func (fd *FeatureDesign) Norm() float64 {
+func (fd *FeatureDesign) MaxRowNorm() float64 {
 	if fd.mapped {
 		return 1
 	}
@@ -204,7 +205,7 @@ func (fd *FeatureDesign) Norm() float64 {
 func (fd *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	if fd.mapped && n > 0 {
-		return CrossSums(x, make([]int, n), 1)[:fd.Cells()]
+		return CrossMomentSums(x, make([]int, n), 1)[:fd.Cells()]
 	}
 	out := make([]int64, fd.Cells())
 	row := make([]float64, fd.Cells())
@@ -227,7 +228,7 @@ func (fd *FeatureDesign) safe(out, encoded []float64) {
 		clear(out)
 	}
 	for _, g := range fd.Groups {
-		entries := out[g.Cell : g.Cell+g.Width]
+		entries := out[g.FirstCell : g.FirstCell+g.Width]
 		sum := 0.0
 		for k, v := range entries {
 			if !(v > 0) {
@@ -244,8 +245,9 @@ func (fd *FeatureDesign) safe(out, encoded []float64) {
 
 // InRange reports whether a sum over this number of records is possible.
 func (fd *FeatureDesign) InRange(sum, records int64) bool {
-	return sum <= FeatureMost(records) && (sum >= 0 || (fd.mapped && -sum <= FeatureMost(records)))
+	return sum <= MaxFeatureSum(records) && (sum >= 0 ||
+		(fd.mapped && -sum <= MaxFeatureSum(records)))
 }
 
-// FeatureMost returns the largest magnitude of a sum over this number of records.
-func FeatureMost(records int64) int64 { return records * SumScale }
+// MaxFeatureSum returns the largest magnitude of a sum over this number of records.
+func MaxFeatureSum(records int64) int64 { return records * SumScale }

@@ -19,7 +19,7 @@ func tiltSchema() dataset.Schema {
 			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"one", "two", "three"}},
 			{Column: "age", Kind: dataset.Numeric, Min: 0, Max: 1},
 			{Column: "sex", Kind: dataset.Categorical, Levels: []string{"f", "m", "other"}},
-			{Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1, Missing: true},
+			{Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1, FlagMissing: true},
 		},
 	}
 }
@@ -153,9 +153,9 @@ func TestCountedBound(t *testing.T) {
 					x.Set(0, j, rng.Float64())
 				}
 			}
-			sums = append(sums, d.CountedSums(x))
+			sums = append(sums, d.SumsWithCount(x))
 		}
-		most1, most2 := d.CountedBound()
+		most1, most2 := d.SumsWithCountBound()
 		var far1, far2 int64
 		for _, a := range sums {
 			for _, b := range sums {

@@ -14,9 +14,9 @@ const (
 
 	// CorrectionNone trusts the labels, which is right for symmetric losses.
 	CorrectionNone = "none"
-	// CorrectionBackward uses learners.BackwardCost.
+	// CorrectionBackward uses learners.BackwardWeights.
 	CorrectionBackward = "backward"
-	// CorrectionForward works for losses that learners.Loss.CanForward permits.
+	// CorrectionForward works for losses that learners.Loss.CheckForward permits.
 	CorrectionForward = "forward"
 )
 
@@ -31,7 +31,7 @@ func Corrections() []string {
 
 // LabelOptions configure a fit to noisy labels.
 type LabelOptions struct {
-	Channel    learners.Channel // channel from true to noisy labels
+	Channel    learners.LabelChannel // channel from true to noisy labels
 	Loss       learners.Loss
 	Risk       string
 	Correction string
@@ -41,7 +41,7 @@ type LabelOptions struct {
 }
 
 // Validate refuses unknown names, an impossible channel, and the forward correction where it has no
-// meaning: for a risk other than accuracy, or a loss that Loss.CanForward refuses.
+// meaning: for a risk other than accuracy, or a loss that Loss.CheckForward refuses.
 func (lo LabelOptions) Validate() error {
 	switch {
 	case !slices.Contains(Risks(), lo.Risk):
@@ -52,7 +52,7 @@ func (lo LabelOptions) Validate() error {
 		return fmt.Errorf("the forward correction is for risk accuracy: its scores are class probabilities already, and rank as well as any; use it there, or backward for %s", lo.Risk)
 	}
 	if lo.Correction == CorrectionForward {
-		if err := lo.Loss.CanForward(); err != nil {
+		if err := lo.Loss.CheckForward(); err != nil {
 			return err
 		}
 	}

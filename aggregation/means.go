@@ -16,19 +16,20 @@ import (
 //	(mean over its records of (onehot(y) − 1/K) ⊗ x) in coordinates xT,
 //
 // T = (S + ridge)^(−1/2) with S the pool's second moment, as an integer vector of norm at most
-// meansRadius, row-major d × learners.Columns(classes) (for two classes the one column of class 1).
+// meansRadius, row-major d × learners.WeightColumns(classes) (for two classes the one column of
+// class 1).
 //
-// Bound. MeansInRange holds for every vector that a party sends: as its last step, Direction checks
-// this in integers and sends zeros if it fails. So for any records, replacing the party moves the
-// sum by at most 2·meansRadius in L2, and √cells times that in L1.
+// Bound. MeansInRange holds for every vector that a party sends: as its last step, PartyVector
+// checks this in integers and sends zeros if it fails. So for any records, replacing the party
+// moves the sum by at most 2·meansRadius in L2, and √cells times that in L1.
 //
 // Why directions: in these coordinates the noise is equal in every direction of the fit. The length
 // of a mean mostly reflects the number of records, so dropping it loses little, needs no public
 // length, and no party counts more than another.
 type MeansDesign struct {
-	To, Back *mat.Dense // T and its inverse, d×d
-	Mean     []float64  // mean of the pool's rows
-	Classes  int
+	Transform, InverseTransform *mat.Dense // T and its inverse, d×d
+	Mean                        []float64  // mean of the pool's rows
+	Classes                     int
 }
 
 const (
@@ -43,8 +44,8 @@ const (
 // MeansL2sq bounds the squared L2 movement of the sum when one party is replaced.
 const MeansL2sq = 4 * meansRadius * meansRadius
 
-// MeansMost is the largest magnitude of a party's number.
-const MeansMost int64 = meansRadius
+// MaxMeansEntry is the largest magnitude of a party's number.
+const MaxMeansEntry int64 = meansRadius
 
 // MeansL1 bounds the L1 movement of the sum of vectors with this many cells.
 func MeansL1(cells int) int64 {
@@ -68,9 +69,10 @@ func MeansInRange(v []int64) bool {
 // NewMeansDesign makes the design for a pool x (N×d) under row weights (nil: equal).
 func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 	n, d := x.Dims()
-	g := solving.MetricOf(x, weight)
-	m := &MeansDesign{To: g.Power(-0.5, 1, meansRidge), Back: g.Power(0.5, 1, meansRidge),
-		Mean: make([]float64, d), Classes: classes}
+	g := solving.SpectrumOf(x, weight)
+	m := &MeansDesign{Transform: g.Power(-0.5, 1, meansRidge),
+		InverseTransform: g.Power(0.5, 1, meansRidge),
+		Mean:             make([]float64, d), Classes: classes}
 	total := 0.0
 	for i := range n {
 		total += solving.WeightAt(weight, i)
@@ -81,11 +83,11 @@ func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 }
 
 // Cells returns the length of a party's vector.
-func (m *MeansDesign) Cells() int { return len(m.Mean) * learners.Columns(m.Classes) }
+func (m *MeansDesign) Cells() int { return len(m.Mean) * learners.WeightColumns(m.Classes) }
 
 // NewSum returns a party's empty sum, d×columns.
 func (m *MeansDesign) NewSum() *mat.Dense {
-	return mat.NewDense(len(m.Mean), learners.Columns(m.Classes), nil)
+	return mat.NewDense(len(m.Mean), learners.WeightColumns(m.Classes), nil)
 }
 
 // Add adds records to a party's sum. x is n×d, mapped. y has classes 0..classes−1; records with −1,
@@ -113,10 +115,10 @@ func (m *MeansDesign) Add(sum, x *mat.Dense, y []int) {
 	}
 }
 
-// Direction returns a party's vector; zero if its records do not separate the classes.
-func (m *MeansDesign) Direction(sum *mat.Dense) []int64 {
+// PartyVector returns a party's vector; zero if its records do not separate the classes.
+func (m *MeansDesign) PartyVector(sum *mat.Dense) []int64 {
 	var white mat.Dense
-	white.Mul(m.To, sum)
+	white.Mul(m.Transform, sum)
 	out := make([]int64, m.Cells())
 	norm := mat.Norm(&white, 2)
 	if !(norm > 0) || math.IsInf(norm, 1) {

@@ -35,7 +35,7 @@ func directionOf(m *MeansDesign) func(*mat.Dense, []int) []int64 {
 	return func(x *mat.Dense, y []int) []int64 {
 		sum := m.NewSum()
 		m.Add(sum, x, y)
-		return m.Direction(sum)
+		return m.PartyVector(sum)
 	}
 }
 

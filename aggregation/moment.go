@@ -12,14 +12,14 @@ import (
 )
 
 // MomentDesign is the public integer matrix A of the mechanism "moment", which releases Aᵀ·counts,
-// p×learners.Columns(classes), in place of the counts. A's rows are the whitened pool rows,
+// p×learners.WeightColumns(classes), in place of the counts. A's rows are the whitened pool rows,
 // rounded, so the sums are exact.
 type MomentDesign struct {
 	a       []int64 // A, row-major rows × p
 	rows, p int
 	Classes int
-	// Back turns sums into moments, d×p.
-	Back *mat.Dense
+	// SumsToMoments turns sums into moments, d×p.
+	SumsToMoments *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
 	// Digest covers p and A's numbers. Sums by different matrices must not be added, and two kinds
@@ -43,7 +43,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	for i := range n {
 		total += solving.WeightAt(weight, i)
 	}
-	g := solving.MetricOf(x, weight)
+	g := solving.SpectrumOf(x, weight)
 	// Drop directions of relative variance below 1e-9. They are rounding errors of an exact linear
 	// dependence.
 	white := g.Whitener(1, 0, 1e-9)
@@ -64,11 +64,11 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	}
 	// white's columns q_j/√λ_j are orthogonal, so its inverse on the kept directions is q_j·√λ_j =
 	// white·λ_j.
-	m.Back = mat.NewDense(d, p, nil)
+	m.SumsToMoments = mat.NewDense(d, p, nil)
 	for j := range p {
 		l := g.Values[len(g.Values)-p+j]
 		for i := range d {
-			m.Back.Set(i, j, white.At(i, j)*l/(momentScale*float64(n)))
+			m.SumsToMoments.Set(i, j, white.At(i, j)*l/(momentScale*float64(n)))
 		}
 	}
 	var e mat.EigenSym
@@ -101,7 +101,7 @@ func (m *MomentDesign) digest() (d [sha256.Size]byte) {
 }
 
 // Cells returns the length of the released vector.
-func (m *MomentDesign) Cells() int { return m.p * learners.Columns(m.Classes) }
+func (m *MomentDesign) Cells() int { return m.p * learners.WeightColumns(m.Classes) }
 
 // Row returns row i of A, p numbers; do not change it.
 func (m *MomentDesign) Row(i int) []int64 { return m.a[i*m.p : (i+1)*m.p] }
@@ -109,9 +109,9 @@ func (m *MomentDesign) Row(i int) []int64 { return m.a[i*m.p : (i+1)*m.p] }
 // Rows returns the number of A's rows, one for each pool row.
 func (m *MomentDesign) Rows() int { return m.rows }
 
-// Sums is Aᵀ·counts, row-major p × learners.Columns(classes).
+// Sums is Aᵀ·counts, row-major p × learners.WeightColumns(classes).
 func (m *MomentDesign) Sums(t *Tally) []int64 {
-	c := learners.Columns(m.Classes)
+	c := learners.WeightColumns(m.Classes)
 	v := t.Vector()
 	out := make([]int64, m.p*c)
 	for i := range m.rows {

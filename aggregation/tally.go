@@ -66,7 +66,7 @@ func (t *Tally) Merge(o *Tally) error {
 }
 
 // Vector returns the integer vector that mechanisms release, row-major rows ×
-// learners.Columns(classes): for two classes the second class's count alone, otherwise all K.
+// learners.WeightColumns(classes): for two classes the second class's count alone, otherwise all K.
 func (t *Tally) Vector() []int64 {
 	if t.classes != 2 {
 		return append([]int64(nil), t.counts...)
@@ -141,9 +141,9 @@ func TallyOf(vector []int64, rows, classes int, ballots int64) *Tally {
 	return t
 }
 
-// Single turns a tally of exactly one ballot back into it. For other tallies the result means
+// OnlyBallot turns a tally of exactly one ballot back into it. For other tallies the result means
 // nothing: a row's last class with count 1, or class 0.
-func (t *Tally) Single() Ballot {
+func (t *Tally) OnlyBallot() Ballot {
 	b := ConstantBallot(t.rows, t.classes)
 	for i := range t.rows {
 		for k := range t.classes {

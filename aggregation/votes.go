@@ -19,7 +19,7 @@ func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	n, _ := x.Dims()
 	// curvature of the logistic risk at the zero model, where H is S/4 + TallyRidge·I
 	const curvature = 0.25
-	q := solving.NewRidged(solving.SecondMoment(x, weight), TallyRidge/curvature).Norms(x)
+	q := solving.NewRidgeCholesky(solving.SecondMoment(x, weight), TallyRidge/curvature).Norms(x)
 	total := 0.0
 	for i := range q {
 		if weight != nil {
@@ -27,11 +27,11 @@ func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 		}
 		total += q[i]
 	}
-	out := make([]int64, n*learners.Columns(classes))
+	out := make([]int64, n*learners.WeightColumns(classes))
 	for i := range q {
 		w := int64(math.Round(unit * math.Max(q[i]*float64(n)/total, 0.1)))
-		for c := range learners.Columns(classes) {
-			out[i*learners.Columns(classes)+c] = w
+		for c := range learners.WeightColumns(classes) {
+			out[i*learners.WeightColumns(classes)+c] = w
 		}
 	}
 	return out
@@ -41,11 +41,11 @@ func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 // budgets. It moves noise between rows and does not affect the guarantee.
 const TallyRidge = 1e-3
 
-// SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of
-// the same shape. With more than two classes rows are centred to sum to 1. Shares are not clipped,
-// because the risks are linear in them and clipping would add bias.
+// SharesOf turns released counts (row-major rows × learners.WeightColumns(classes)) into vote
+// shares of the same shape. With more than two classes rows are centred to sum to 1. Shares are not
+// clipped, because the risks are linear in them and clipping would add bias.
 func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
-	c := learners.Columns(classes)
+	c := learners.WeightColumns(classes)
 	s := mat.NewDense(rows, c, nil)
 	raw := s.RawMatrix().Data
 	for i, v := range counts {
@@ -53,7 +53,7 @@ func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
 	}
 	if c > 1 {
 		for i := range rows {
-			solving.Centre(s.RawRowView(i), 1)
+			solving.ShiftToTotal(s.RawRowView(i), 1)
 		}
 	}
 	return s

@@ -40,7 +40,8 @@ func TestTogetherWithAllOthers(t *testing.T) {
 			return
 		}
 		for r := range held {
-			share := must(shares.Form{Cells: rows}.ParseShare(w.heldBy(shares.Role(r), h).sum))
+			share := must(shares.VectorForm{Cells: rows}.ParseShare(w.heldBy(shares.Role(r),
+				h).sum))
 			held[r] = must(share.Residues())
 		}
 	}
@@ -106,8 +107,9 @@ func TestTwoDraws(t *testing.T) {
 	w.point = func(_ shares.Role, effect string) {
 		if effect == "before ledger" && held[0] == nil {
 			for r := range held {
-				held[r] = must(must(shares.Form{Cells: 2000}.ParseShare(w.heldBy(shares.Role(r),
-					h).sum)).Residues())
+				held[r] = must(must(shares.VectorForm{Cells: 2000}.ParseShare(
+					w.heldBy(shares.Role(r),
+						h).sum)).Residues())
 			}
 		}
 	}

@@ -75,13 +75,16 @@ func TestStudy(t *testing.T) {
 				t.Error("a closed study is not released")
 			}
 			o := must(w.servers[0].Released(ctx, h))
-			result, err := results.Of(task).Finish(o.Of, o.Published[:])
-			if err != nil || o.Of.Contributions != 4 || o.Of.Weight != 4 || result.Body == nil {
-				t.Errorf("the release of %d parties gives %v, %v", o.Of.Contributions, result, err)
+			result, err := results.Of(task).Finish(o.Contributions, o.Published[:])
+			if err != nil || o.Contributions.Contributions != 4 || o.Contributions.Weight != 4 ||
+				result.Body == nil {
+				t.Errorf("the release of %d parties gives %v, %v", o.Contributions.Contributions,
+					result, err)
 			}
 			must(0, w.signers[0].Key().Verify(protocol.SetDocument, o.Set.Document,
 				o.Set.Signature))
-			must(0, w.signers[1].Key().Verify(protocol.SetDocument, o.Set.Document, o.Helper))
+			must(0, w.signers[1].Key().Verify(protocol.SetDocument, o.Set.Document,
+				o.HelperSignature))
 			for r := range o.Published {
 				if w.charges(shares.Role(r)) != 1 || w.heldBy(shares.Role(r), h).sum != nil {
 					t.Errorf("the %v has %d charges, or kept its sum", shares.Role(r),
@@ -162,10 +165,10 @@ func TestRecords(t *testing.T) {
 				t.Fatal("it is not released")
 			}
 			o := must(w.servers[0].Released(ctx, h))
-			if o.Of.Weight != total || o.Of.Contributions != 3 {
-				t.Errorf("released of %d records of %d parties, want %d of 3", o.Of.Weight, o.Of.Contributions, total)
+			if o.Contributions.Weight != total || o.Contributions.Contributions != 3 {
+				t.Errorf("released of %d records of %d parties, want %d of 3", o.Contributions.Weight, o.Contributions.Contributions, total)
 			}
-			must(results.Of(task).Finish(o.Of, o.Published[:]))
+			must(results.Of(task).Finish(o.Contributions, o.Published[:]))
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"caucus/study"
 )
 
-type shelf struct {
+type planStore struct {
 	mu      sync.Mutex
 	pool    [32]byte // named by the plan
 	refuses error    // why the helper refuses the plan
@@ -22,43 +22,44 @@ type shelf struct {
 	asked   int
 }
 
-func (s *shelf) Has(h study.Hash) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, has := s.kept[h]
+func (p *planStore) Has(h study.Hash) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, has := p.kept[h]
 	return has
 }
 
-func (s *shelf) Wants(study.Hash, []byte) ([32]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked++
-	return s.pool, s.refuses
+func (p *planStore) Check(study.Hash, []byte) ([32]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	return p.pool, p.refuses
 }
 
-func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.room = append(s.room, size)
-	return s.full
+func (p *planStore) MakeRoom(h study.Hash, size int64,
+	underWay func(study.Hash) (bool, error)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.room = append(p.room, size)
+	return p.full
 }
 
-func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.kept[h] = [2]string{string(canonical), string(pool)}
+func (p *planStore) Store(h study.Hash, canonical, pool []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept[h] = [2]string{string(canonical), string(pool)}
 	return nil
 }
 
-func (s *shelf) MostPool() int { return 1 << 20 }
+func (p *planStore) MaxPoolBytes() int { return 1 << 20 }
 
 // TestBring: a helper that wants a plan and its pool gets both whole, once. Bytes that differ from
 // the hash or the plan, are too large, or that the policy refuses are not kept.
 func TestBring(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, taskOf(3, 2))
-	on := &shelf{kept: map[study.Hash][2]string{}}
-	w.servers[1].config.Shelf = on
+	on := &planStore{kept: map[study.Hash][2]string{}}
+	w.servers[1].config.Plans = on
 	address, _ := w.served(t)
 	helper := w.dial(t, address)
 	plan, pool := []byte("a plan"), make([]byte, 700<<10)
@@ -102,7 +103,7 @@ func TestBring(t *testing.T) {
 			len(plan) + len(pool)}) {
 		t.Errorf("it was kept otherwise, or asked for %d times, with room for %d", on.asked, on.room)
 	}
-	w.servers[1].config.Shelf = nil
+	w.servers[1].config.Plans = nil
 	if err := helper.SendPlan(ctx, h, plan, pool); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a server without a shelf: %v", err)
 	}
@@ -115,9 +116,9 @@ func TestBroughtAgain(t *testing.T) {
 	agreed, other := taskOf(3, 2), taskOf(4, 2)
 	w := newWorld(t, agreed, other)
 	pool := []byte("a pool")
-	on := &shelf{kept: map[study.Hash][2]string{}, pool: [32]byte(study.HashOf(pool)),
+	on := &planStore{kept: map[study.Hash][2]string{}, pool: [32]byte(study.HashOf(pool)),
 		refuses: errors.New("no such kind any more")}
-	w.servers[1].config.Shelf = on
+	w.servers[1].config.Plans = on
 	address, _ := w.served(t)
 	helper := w.dial(t, address)
 	bring := func(task study.Task) error {
@@ -162,7 +163,7 @@ func TestOverWithoutPlan(t *testing.T) {
 	underWay(false, done, failed)
 	clear(w.tasks)
 	for _, task := range []study.Task{done, failed} {
-		must(0, w.servers[0].Confirm(ctx, task.Hash(), link{w}))
+		must(0, w.servers[0].ConfirmAcceptance(ctx, task.Hash(), link{w}))
 	}
 	w.tasks[done.Hash()], w.tasks[failed.Hash()] = done, failed
 	must(0, w.servers[0].Receive(ctx, failed.Hash(), "p0",
@@ -277,7 +278,7 @@ func TestReceiveAll(t *testing.T) {
 		study.ErrNotEnrolled) {
 		t.Errorf("one is not on the roster: %v", err)
 	}
-	if m := must(w.servers[0].Members(ctx, h)); len(m.Waiting) > 0 {
+	if m := must(w.servers[0].Contributors(ctx, h)); len(m.Waiting) > 0 {
 		t.Fatalf("there are %v", m.Waiting)
 	}
 	must(0, w.servers[0].ReceiveAll(ctx, h, all[:2]))
@@ -289,7 +290,7 @@ func TestReceiveAll(t *testing.T) {
 	for range 2 {
 		must(0, w.servers[0].ReceiveAll(ctx, h, all))
 	}
-	if m := must(w.servers[0].Members(ctx, h)); fmt.Sprint(m.Waiting) != "[p0 p1 p2 p3]" {
+	if m := must(w.servers[0].Contributors(ctx, h)); fmt.Sprint(m.Waiting) != "[p0 p1 p2 p3]" {
 		t.Errorf("there are %v", m.Waiting)
 	}
 }

@@ -20,7 +20,7 @@ func HelperByCode(
 		return protocol.SignerKey{}, fmt.Errorf("ask the helper at %s for its key: %w", address,
 			err)
 	}
-	config, err := CodedTLS(own, protocol.KeyPin{}, code)
+	config, err := KeyCodeTLS(own, protocol.KeyPin{}, code)
 	if err != nil {
 		return fail(err)
 	}

@@ -90,11 +90,11 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
-// Confirm asks whether the helper still holds its acceptance of an open study. ErrForgotten means
-// that the helper's files were restored from an old backup; no release is possible, so parties must
-// not spend budget on the study. Confirm changes nothing here. If the helper accepts the study
-// anew, the new acceptance is not used.
-func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
+// ConfirmAcceptance asks whether the helper still holds its acceptance of an open study.
+// ErrForgotten means that the helper's files were restored from an old backup; no release is
+// possible, so parties must not spend budget on the study. ConfirmAcceptance changes nothing here.
+// If the helper accepts the study anew, the new acceptance is not used.
+func (s *Server) ConfirmAcceptance(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error {
 		return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err)
 	}
@@ -109,7 +109,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	case r.Failed != "":
 		return fail(fmt.Errorf("%w: %s", ErrFailed, r.Failed))
 	case !r.keyed():
-		return fail(fmt.Errorf("%w: it is not open", ErrOrder))
+		return fail(fmt.Errorf("%w: it is not open", ErrStepOrder))
 	}
 	if err := s.recall(ctx, helper); err != nil {
 		return fail(err)
@@ -152,7 +152,7 @@ func (s *Server) ReportFailure(ctx context.Context, plan study.Hash, helper Peer
 	_, err := s.recorded(ctx, plan)
 	switch {
 	case err == nil:
-		return fail(fmt.Errorf("%w: it did not fail here", ErrOrder))
+		return fail(fmt.Errorf("%w: it did not fail here", ErrStepOrder))
 	case !errors.Is(err, ErrFailed):
 		return fail(err)
 	}
@@ -197,7 +197,8 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 		if err != nil {
 			return fail(err)
 		}
-		all[i] = contribution{party: party, digest: u.Offer(party, nil).Digest(), weight: u.Weight,
+		all[i] = contribution{party: party, digest: u.PrepareRequest(party, nil).Digest(),
+			weight: u.Weight,
 			upload: up.Data}
 	}
 	_, err = s.update(ctx, plan, "upload stored", func(tx *transaction, r *record) error {
@@ -245,7 +246,7 @@ func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][
 		return err
 	}
 	if !r.keyed() {
-		return fmt.Errorf("close study %s: %w: it is not open", plan, ErrOrder)
+		return fmt.Errorf("close study %s: %w: it is not open", plan, ErrStepOrder)
 	}
 	_, err = s.set(ctx, plan, "close stored", func(r *record) {
 		r.Closed, r.Amendments = true, amendments
@@ -264,7 +265,7 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 		return false, err
 	}
 	if !r.keyed() {
-		return false, fmt.Errorf("advance study %s: %w: it is not open", plan, ErrOrder)
+		return false, fmt.Errorf("advance study %s: %w: it is not open", plan, ErrStepOrder)
 	}
 	if r.ShareOther.Document != nil {
 		return true, nil
@@ -305,7 +306,7 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	if _, r, err = s.known(ctx, plan); err != nil { // the record now has the set
 		return false, err
 	}
-	if _, err := readShare(t, theirs, s.config.Other, shares.Helper, r.Set); err != nil {
+	if _, err := readShare(t, theirs, s.config.OtherKey, shares.Helper, r.Set); err != nil {
 		return false, err
 	}
 	_, err = s.set(ctx, plan, "helper's share stored", func(r *record) { r.ShareOther = theirs })
@@ -336,7 +337,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		if err != nil {
 			return fail(err)
 		}
-		if u.Offer(c.party, nil).Digest() != c.digest {
+		if u.PrepareRequest(c.party, nil).Digest() != c.digest {
 			return fail(fmt.Errorf("%w: what %s sent is not what was stored", protocol.ErrDamaged,
 				c.party))
 		}
@@ -347,8 +348,9 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		var message []byte
 		// A contribution that this server cannot prepare is sent without a message, so both servers
 		// refuse it.
-		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)),
-			shares.Coordinator, u.Part); err == nil {
+		if prepared[i], err = form.Prepare(s.key(plan, r),
+			shares.NewProofContext(plan, string(c.party)),
+			shares.Coordinator, u.CoordinatorPart); err == nil {
 			message = prepared[i].Message()
 		}
 		switch {
@@ -357,7 +359,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		case !bytes.Equal(c.message, message):
 			return fail(fmt.Errorf("%w: %s was prepared otherwise before, by another version", ErrConflict, c.party))
 		}
-		offers[i] = u.Offer(c.party, message)
+		offers[i] = u.PrepareRequest(c.party, message)
 	}
 	if len(messages) > 0 {
 		if _, err := s.update(ctx, plan, "message stored", func(tx *transaction, _ *record) error {
@@ -452,7 +454,7 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	if err != nil {
 		return fail(err)
 	}
-	if err := s.config.Other.Verify(protocol.SetDocument, r.Set.Document, theirs); err != nil {
+	if err := s.config.OtherKey.Verify(protocol.SetDocument, r.Set.Document, theirs); err != nil {
 		return fail(err)
 	}
 	_, err = s.set(ctx, plan, "helper's set stored", func(r *record) { r.SetTheirs = theirs })
@@ -491,7 +493,7 @@ func readShare(t task, share Signed, by protocol.Verifier, role shares.Role,
 	if err != nil {
 		return fail(err)
 	}
-	var of Set
+	var of ContributionSet
 	if err := study.DecodeStrictly(set.Document, &of); err != nil {
 		return fail(err)
 	}

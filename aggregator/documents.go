@@ -12,9 +12,9 @@ type Signed = protocol.Signed
 
 // What the two servers sign, in the order in which a study needs them. protocol has their fields.
 type (
-	Acceptance     = protocol.Acceptance
-	Set            = protocol.Set
-	AggregateShare = protocol.AggregateShare
+	Acceptance      = protocol.Acceptance
+	ContributionSet = protocol.Set
+	AggregateShare  = protocol.AggregateShare
 )
 
 // Digest is the SHA-256 of a signed document, or of fields with their lengths.
@@ -22,8 +22,8 @@ type Digest = study.Hash
 
 // Reveal is the coordinator's statement that a study opens under the helper's acceptance.
 type Reveal struct {
-	Plan   study.Hash `json:"plan"`
-	Helper Digest     `json:"helper"` // digest of the helper's acceptance
+	Plan             study.Hash `json:"plan"`
+	HelperAcceptance Digest     `json:"helper"` // digest of the helper's acceptance
 }
 
 type half [32]byte

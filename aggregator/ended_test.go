@@ -121,7 +121,8 @@ func TestTell(t *testing.T) {
 	w.gathered(task)
 	w.gathered(goesOn)
 	untold := func() string { return fmt.Sprint(must(w.servers[0].UnreportedFailures(ctx))) }
-	if err := w.servers[0].ReportFailure(ctx, goesOn.Hash(), link{w}); !errors.Is(err, ErrOrder) ||
+	if err := w.servers[0].ReportFailure(ctx, goesOn.Hash(), link{w}); !errors.Is(err,
+		ErrStepOrder) ||
 		must(recordOf(w.servers[1], goesOn.Hash())).Failed != "" {
 		t.Errorf("of a study that goes on: %v", err)
 	}

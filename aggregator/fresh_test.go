@@ -45,7 +45,7 @@ func secrets(t *testing.T) map[string][]byte {
 	signing, one, two := w.signers[0].Key(), must(recordOf(w.servers[0], h)).Half,
 		must(recordOf(w.servers[1], h)).Half
 	return map[string][]byte{
-		"the coordinator's part": u.Part, "the helper's part": u.Sealed,
+		"the coordinator's part": u.CoordinatorPart, "the helper's part": u.HelperPart,
 		"the coordinator's half": one[:], "the helper's half": two[:],
 		"a sealing key": w.sealing.Public(), "a signing key": signing[:],
 	}

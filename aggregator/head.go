@@ -18,10 +18,10 @@ type mark struct {
 
 const markForm = "steps %d entry %d sealing %x\n"
 
-// InitHead writes the head file of a new server. Keep the file outside the backups of store and
+// WriteNewHead writes the head file of a new server. Keep the file outside the backups of store and
 // ledger: after a restore of both, it must still have the newer numbers. sealing is a helper's
 // public key, else nil.
-func InitHead(path string, sealing []byte) error {
+func WriteNewHead(path string, sealing []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = errors.New("the file is there already, and may be another server's: name another file")

@@ -93,7 +93,7 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 }
 
 func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
-	if err := protocol.ReadSigned(a, s.config.Other, protocol.AcceptanceDocument,
+	if err := protocol.ReadSigned(a, s.config.OtherKey, protocol.AcceptanceDocument,
 		&said); err != nil {
 		return said, err
 	}
@@ -142,10 +142,10 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 	if _, err := s.readAcceptance(t, coordinators); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w", plan, err)
 	}
-	if s.config.Serves == nil {
+	if s.config.CheckPolicy == nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w: this helper's policy serves no plan", plan, protocol.ErrDenied)
 	}
-	if err := s.config.Serves(t); err != nil {
+	if err := s.config.CheckPolicy(t); err != nil {
 		return Signed{}, fmt.Errorf("accept study %s: %w: %w", plan, protocol.ErrDenied, err)
 	}
 	if err := s.full(ctx, true); err != nil {
@@ -173,7 +173,7 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 		return none, fmt.Errorf("open study %s: %w", plan, err)
 	}
 	if r.Own.Document == nil {
-		return fail(fmt.Errorf("%w: it was not accepted", ErrOrder))
+		return fail(fmt.Errorf("%w: it was not accepted", ErrStepOrder))
 	}
 	committed, err := s.readAcceptance(t, r.Theirs)
 	if err != nil {
@@ -183,11 +183,11 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 		return fail(fmt.Errorf("%w: the coordinator committed to another half of the verify key", ErrConflict))
 	}
 	var said Reveal
-	if err := protocol.ReadSigned(reveal, s.config.Other, protocol.RevealDocument,
+	if err := protocol.ReadSigned(reveal, s.config.OtherKey, protocol.RevealDocument,
 		&said); err != nil {
 		return fail(err)
 	}
-	if said.Plan != plan || said.Helper != r.Own.Digest() {
+	if said.Plan != plan || said.HelperAcceptance != r.Own.Digest() {
 		return fail(fmt.Errorf("%w: the coordinator opens it under another acceptance than this helper's", ErrConflict))
 	}
 	if r.keyed() {
@@ -212,7 +212,7 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash,
 		return nil, fmt.Errorf("prepare contributions to study %s: %w", plan, err)
 	}
 	if !r.keyed() {
-		return fail(fmt.Errorf("%w: it has no verify key yet", ErrOrder))
+		return fail(fmt.Errorf("%w: it has no verify key yet", ErrStepOrder))
 	}
 	if len(offers) > batch {
 		return fail(fmt.Errorf("%d at once, at most %d are taken", len(offers), batch))
@@ -242,7 +242,7 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash,
 		case found && c.digest != o.Digest():
 			return fail(fmt.Errorf("%w: party %s contributed something else", ErrConflict, o.Party))
 		case found && c.verdict == accepted && c.message == nil:
-			return fail(fmt.Errorf("%w: the study is over", ErrOrder))
+			return fail(fmt.Errorf("%w: the study is over", ErrStepOrder))
 		case found:
 			answers[i] = PrepareReply{o.Party, c.verdict == accepted, c.message}
 			continue
@@ -297,11 +297,11 @@ func (s *Server) check(t task, r record, o uploading.PrepareRequest) (checked, e
 	if err != nil {
 		return c, err
 	}
-	part, err := s.config.Sealing.OpenShare(o.Binding(t.Hash(), r.Own.Digest()), o.Sealed)
-	if err != nil || !bytes.Equal(shares.Head(part), o.Head) || o.Message == nil {
+	part, err := s.config.Sealing.OpenShare(o.Binding(t.Hash(), r.Own.Digest()), o.HelperPart)
+	if err != nil || !bytes.Equal(shares.CommonPart(part), o.CommonPart) || o.Message == nil {
 		return c, nil
 	}
-	p, err := form.Prepare(s.key(t.Hash(), r), shares.ContextOf(t.Hash(), string(o.Party)),
+	p, err := form.Prepare(s.key(t.Hash(), r), shares.NewProofContext(t.Hash(), string(o.Party)),
 		shares.Helper, part)
 	if err != nil {
 		return c, nil
@@ -327,10 +327,10 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 		return nil, fmt.Errorf("seal study %s: %w", plan, err)
 	}
 	if !r.keyed() {
-		return fail(fmt.Errorf("%w: it is not open", ErrOrder))
+		return fail(fmt.Errorf("%w: it is not open", ErrStepOrder))
 	}
-	var said Set
-	if err := protocol.ReadSigned(set, s.config.Other, protocol.SetDocument, &said); err != nil {
+	var said ContributionSet
+	if err := protocol.ReadSigned(set, s.config.OtherKey, protocol.SetDocument, &said); err != nil {
 		return fail(err)
 	}
 	if r.Set.Document != nil {
@@ -359,16 +359,17 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 }
 
 // affords asks the budget again for a study whose place ended by its plan's deadline, which an
-// amendment moved: Promised left the study out since, so that its cost may be another's by now.
+// amendment moved: PromisedCosts left the study out since, so that its cost may be another's by
+// now.
 func (s *Server) affords(ctx context.Context, t task, r record) error {
-	if s.config.Affords == nil || !r.promise.over(s.config.Clock.Now()) {
+	if s.config.CheckBudget == nil || !r.promise.over(s.config.Clock.Now()) {
 		return nil
 	}
 	is, err := s.underWay(ctx, t.Hash())
 	if err != nil || is {
 		return err
 	}
-	if err := s.config.Affords(t); err != nil {
+	if err := s.config.CheckBudget(t); err != nil {
 		return fmt.Errorf("%w: %w", privacy.ErrBudget, err)
 	}
 	return nil
@@ -376,7 +377,7 @@ func (s *Server) affords(ctx context.Context, t task, r record) error {
 
 // enough checks that a set has the minimum of contributions that the plan and the set's amendments
 // demand.
-func enough(t task, set Set) error {
+func enough(t task, set ContributionSet) error {
 	least, err := set.Minimum(t.Plan())
 	if err != nil {
 		return fmt.Errorf("%w: the minimum in force: %w", ErrConflict, err)

@@ -113,10 +113,10 @@ func TestKill(t *testing.T) {
 		}
 		w.life(h, uploads)
 		o := must(w.servers[0].Released(t.Context(), h))
-		if o.Of.Contributions != 3 {
-			t.Errorf("%d contributions are in the release, want 3", o.Of.Contributions)
+		if o.Contributions.Contributions != 3 {
+			t.Errorf("%d contributions are in the release, want 3", o.Contributions.Contributions)
 		}
-		must(results.Of(task).Finish(o.Of, o.Published[:]))
+		must(results.Of(task).Finish(o.Contributions, o.Published[:]))
 		for r := range w.servers {
 			if n := w.charges(shares.Role(r)); n != 1 {
 				t.Errorf("the ledger of the %v has %d entries", shares.Role(r), n)
@@ -281,7 +281,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			t.Errorf("a helper that was put back: %v", err)
 		}
 		return "behind"
-	case err != nil && !errors.Is(err, ErrOrder) && !errors.Is(err, study.ErrTooFew) &&
+	case err != nil && !errors.Is(err, ErrStepOrder) && !errors.Is(err, study.ErrTooFew) &&
 		!errors.Is(err, ErrFailed):
 		t.Errorf("both servers run, and the study does not go on: %v", err)
 	}
@@ -289,7 +289,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 	if err != nil {
 		return "open"
 	}
-	must(results.Of(task).Finish(o.Of, o.Published[:]))
+	must(results.Of(task).Finish(o.Contributions, o.Published[:]))
 	for r := range w.servers {
 		if n := w.charges(shares.Role(r)); n != 1 {
 			t.Errorf("the ledger of the %v has %d entries", shares.Role(r), n)

@@ -13,20 +13,20 @@ import (
 
 // Outcome is a released study: both shares and their set.
 type Outcome struct {
-	Acceptances [2]Signed
-	Set         Signed // signed by the coordinator
-	Helper      []byte // the helper's signature of the set
-	Shares      [2]Signed
-	Published   [2]privacy.Published
-	Of          study.Contributions
-	Members     Members
+	Acceptances     [2]Signed
+	Set             Signed // signed by the coordinator
+	HelperSignature []byte // the helper's signature of the set
+	Shares          [2]Signed
+	Published       [2]privacy.Published
+	Contributions   study.Contributions
+	Contributors    Contributors
 }
 
 // Document returns the outcome in the form of a release, with each server's signing key.
 func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
-	a := study.Aggregated{Set: o.Set.Document, Members: o.Members.Digests,
-		Refused: o.Members.Refused}
-	a.Sets = [2][]byte{o.Set.Signature, o.Helper}
+	a := study.Aggregated{Set: o.Set.Document, Members: o.Contributors.Digests,
+		Refused: o.Contributors.Refused}
+	a.Sets = [2][]byte{o.Set.Signature, o.HelperSignature}
 	for r := range keys {
 		a.Keys[r], a.Shares[r] = keys[r].String(), o.Shares[r].Signature
 		a.Acceptances[r] = o.Acceptances[r]
@@ -39,8 +39,8 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 	return a
 }
 
-// Members lists the contributors of a study, each list ordered by name.
-type Members struct {
+// Contributors lists the contributors of a study, each list ordered by name.
+type Contributors struct {
 	// Accepted are the parties in the sum. Digests identify their contributions at both servers.
 	Accepted []study.PartyID
 	Digests  []Digest
@@ -50,7 +50,7 @@ type Members struct {
 	Waiting []study.PartyID
 }
 
-func (s *Server) membersOf(ctx context.Context, h study.Hash) (m Members, err error) {
+func (s *Server) membersOf(ctx context.Context, h study.Hash) (m Contributors, err error) {
 	err = s.view(ctx, h, func(t *transaction) error {
 		return t.each(func(p study.PartyID, d Digest, v verdict) {
 			switch v {
@@ -66,10 +66,10 @@ func (s *Server) membersOf(ctx context.Context, h study.Hash) (m Members, err er
 	return m, err
 }
 
-// Members reads who is in the sum, at either server. It is final once the set is sealed.
-func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) {
+// Contributors reads who is in the sum, at either server. It is final once the set is sealed.
+func (s *Server) Contributors(ctx context.Context, plan study.Hash) (Contributors, error) {
 	if err := s.current(ctx); err != nil {
-		return Members{}, err
+		return Contributors{}, err
 	}
 	return s.membersOf(ctx, plan)
 }
@@ -118,35 +118,36 @@ func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err 
 		return o, err
 	}
 	if r.ShareOther.Document == nil {
-		return o, fmt.Errorf("study %s: %w: it is not released", plan, ErrOrder)
+		return o, fmt.Errorf("study %s: %w: it is not released", plan, ErrStepOrder)
 	}
-	o = Outcome{Acceptances: [2]Signed{r.Own, r.Theirs}, Set: r.Set, Helper: r.SetTheirs,
+	o = Outcome{Acceptances: [2]Signed{r.Own, r.Theirs}, Set: r.Set, HelperSignature: r.SetTheirs,
 		Shares: [2]Signed{r.Share, r.ShareOther}}
-	var set Set
+	var set ContributionSet
 	if err := protocol.ReadSigned(r.Set, s.config.Signer.Key(), protocol.SetDocument,
 		&set); err != nil {
 		return o, err
 	}
-	o.Of = study.Contributions{Contributions: int(set.Contributions), Weight: set.Weight}
-	for role, by := range []protocol.SignerKey{s.config.Signer.Key(), s.config.Other} {
+	o.Contributions = study.Contributions{Contributions: int(set.Contributions), Weight: set.Weight}
+	for role, by := range []protocol.SignerKey{s.config.Signer.Key(), s.config.OtherKey} {
 		if o.Published[role], err = readShare(t, o.Shares[role], by, shares.Role(role),
 			r.Set); err != nil {
 			return o, err
 		}
 	}
-	o.Members, err = s.membersOf(ctx, plan)
+	o.Contributors, err = s.membersOf(ctx, plan)
 	return o, err
 }
 
-// Counts are a server's numbers of studies and contributions, by state.
-type Counts struct {
+// StudyCounts are a server's numbers of studies and contributions, by state.
+type StudyCounts struct {
 	Accepted, Open, Sealed, Released, Failed int // studies
-	Waiting, Right, Wrong                    int // contributions not yet checked, accepted, refused
+	// contributions not yet checked, accepted, refused
+	ContributionsWaiting, ContributionsAccepted, ContributionsRefused int
 }
 
 // Counts counts studies by state and contributions by verdict, over the whole store, in one
 // snapshot.
-func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
+func (s *Server) Counts(ctx context.Context) (n StudyCounts, err error) {
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 		err := t.records(func(_ study.Hash, r record) error {
 			*map[string]*int{"failed": &n.Failed, "released": &n.Released, "sealed": &n.Sealed,
@@ -156,7 +157,7 @@ func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 		if err != nil {
 			return err
 		}
-		return t.tx.QueryRowContext(ctx, "SELECT count(*) FILTER (WHERE verdict = $1), count(*) FILTER (WHERE verdict = $2), count(*) FILTER (WHERE verdict = $3) FROM contributions", waiting, accepted, refused).Scan(&n.Waiting, &n.Right, &n.Wrong)
+		return t.tx.QueryRowContext(ctx, "SELECT count(*) FILTER (WHERE verdict = $1), count(*) FILTER (WHERE verdict = $2), count(*) FILTER (WHERE verdict = $3) FROM contributions", waiting, accepted, refused).Scan(&n.ContributionsWaiting, &n.ContributionsAccepted, &n.ContributionsRefused)
 	})
 	return n, err
 }

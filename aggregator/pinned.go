@@ -20,7 +20,7 @@ import (
 // until it is withdrawn.
 //
 // A helper's certificate names the pin of its sealing key, so that a code can stand for both keys
-// (CodedTLS). sealing is zero for others.
+// (KeyCodeTLS). sealing is zero for others.
 //
 // The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is
 // valid as a signature of TLS, and no signature of TLS is valid for a document.
@@ -74,9 +74,9 @@ func tlsBy(
 	}, nil
 }
 
-// CodedTLS is PinnedTLS with an end of which only the code is known (protocol.KeyCode). It admits
+// KeyCodeTLS is PinnedTLS with an end of which only the code is known (protocol.KeyCode). It admits
 // the holder of the keys with that code.
-func CodedTLS(own *protocol.Signer, sealing protocol.KeyPin, code string) (*tls.Config, error) {
+func KeyCodeTLS(own *protocol.Signer, sealing protocol.KeyPin, code string) (*tls.Config, error) {
 	return tlsBy(own, sealing, func(_ protocol.SignerKey, have string) error {
 		if have != code {
 			return fmt.Errorf("the keys there have the code %s, not %s: have the code read again",
@@ -103,7 +103,7 @@ func peerKeys(s tls.ConnectionState) (key protocol.SignerKey, code string, err e
 	return protocol.SignerKey(public), protocol.KeyCode(keys...), nil
 }
 
-// PeerKey completes a connection by CodedTLS, and returns the key of the other end, which holds
+// PeerKey completes a connection by KeyCodeTLS, and returns the key of the other end, which holds
 // that key.
 func PeerKey(ctx context.Context, c *tls.Conn) (protocol.SignerKey, error) {
 	if err := c.HandshakeContext(ctx); err != nil {

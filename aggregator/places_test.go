@@ -33,7 +33,7 @@ func TestPlaces(t *testing.T) {
 	configure()
 	promised := func(want int) {
 		t.Helper()
-		if costs := must(w.servers[1].Promised(ctx)); len(costs) != want {
+		if costs := must(w.servers[1].PromisedCosts(ctx)); len(costs) != want {
 			t.Errorf("%d costs are promised, want %d", len(costs), want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestPlaces(t *testing.T) {
 	promised(1)
 	// The idle study's deadline was moved, and another study holds its budget by now. The helper
 	// reserves the budget again before it checks contributions.
-	w.servers[1].config.Affords = func(study.Task) error { return errors.New("spent") }
+	w.servers[1].config.CheckBudget = func(study.Task) error { return errors.New("spent") }
 	for i, p := range idle.Plan().Roster {
 		upload := uploadOf(idle, p, votes(idle, i, false), 1, w.under(idle))
 		must(0, w.servers[0].Receive(ctx, idle.Hash(), p, upload))
@@ -78,7 +78,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("without a budget: %v", err)
 	}
 	promised(1)
-	w.servers[1].config.Affords = nil
+	w.servers[1].config.CheckBudget = nil
 	must(w.servers[0].Advance(ctx, idle.Hash(), link{w}))
 	promised(2)
 }

@@ -171,7 +171,7 @@ func (s *Server) recall(ctx context.Context, helper Peer) error {
 			})
 		})
 		for _, share := range all {
-			if failed != nil || s.config.Other.Verify(protocol.ShareDocument, share.Document,
+			if failed != nil || s.config.OtherKey.Verify(protocol.ShareDocument, share.Document,
 				share.Signature) != nil {
 				continue
 			}

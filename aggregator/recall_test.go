@@ -44,12 +44,13 @@ func (w *world) proposes(task study.Task, n byte) (key shares.Key) {
 func (w *world) drawn(task study.Task, key shares.Key,
 	uploads map[study.PartyID][]byte) (accepted int, share Signed, err error) {
 	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
-	f := shares.Ballots(task.Pool().Rows(), 2, 1)
+	f := shares.BallotForm(task.Pool().Rows(), 2, 1)
 	var offers []uploading.PrepareRequest
 	for _, p := range task.Plan().Roster {
 		u := must(uploading.Parse(must(bodiesOf(task)), uploads[p]))
-		offers = append(offers, u.Offer(p,
-			must(f.Prepare(key, shares.ContextOf(h, string(p)), 0, u.Part)).Message()))
+		offers = append(offers, u.PrepareRequest(p,
+			must(f.Prepare(key, shares.NewProofContext(h, string(p)), 0,
+				u.CoordinatorPart)).Message()))
 	}
 	for _, a := range must(helper.Prepare(ctx, h, offers)) {
 		if a.Accepted {
@@ -235,7 +236,7 @@ func TestShownWhileBehind(t *testing.T) {
 					}
 					j := must(journal.OpenSQLite(w.path(1, "ledger.db")))
 					w.ledgers[1] = j
-					must(0, RemakeHead(ctx, w.config(shares.Helper), 0))
+					must(0, RewriteHead(ctx, w.config(shares.Helper), 0))
 					must(0, j.Close())
 				}
 				must(0, w.start(shares.Helper))
@@ -329,7 +330,8 @@ func TestPutBackTwice(t *testing.T) {
 	putBack(nil, 1)
 	w.releases(second)
 	putBack([]privacy.Cost{must(privacy.ParseCost("party:rho=0.000001"))}, 2)
-	if err := w.servers[0].Confirm(ctx, open.Hash(), link{w}); !errors.Is(err, ErrForgotten) {
+	if err := w.servers[0].ConfirmAcceptance(ctx, open.Hash(), link{w}); !errors.Is(err,
+		ErrForgotten) {
 		t.Errorf("a study under way since before both losses: %v, accepted by %s", err,
 			old.Digest())
 	}
@@ -354,18 +356,19 @@ func TestReplaced(t *testing.T) {
 	w.dirs[1], w.signers[1], w.sealing = t.TempDir(), must(protocol.NewSigner()),
 		must(server.NewSealingKey())
 	must(0, Create(w.path(1, "shares.db")))
-	must(0, InitHead(w.head(1), w.sealing.Public()))
+	must(0, WriteNewHead(w.head(1), w.sealing.Public()))
 	w.said = said{}
 	must(0, w.start(shares.Coordinator))
 	must(0, w.start(shares.Helper))
-	if err := w.servers[0].Confirm(ctx, open.Hash(), link{w}); !errors.Is(err, ErrForgotten) {
+	if err := w.servers[0].ConfirmAcceptance(ctx, open.Hash(), link{w}); !errors.Is(err,
+		ErrForgotten) {
 		t.Errorf("a study of the earlier helper's: %v", err)
 	}
 	for p, data := range uploads {
 		must(0, w.servers[0].Receive(ctx, open.Hash(), p, data))
 	}
 	must(0, w.servers[0].CloseStudy(ctx, open.Hash(), nil))
-	if _, err := w.servers[0].Advance(ctx, open.Hash(), link{w}); !errors.Is(err, ErrOrder) ||
+	if _, err := w.servers[0].Advance(ctx, open.Hash(), link{w}); !errors.Is(err, ErrStepOrder) ||
 		w.charges(0) != 1 || w.charges(1) != 0 {
 		t.Errorf("it goes on: %v, charges %d and %d", err, w.charges(0), w.charges(1))
 	}

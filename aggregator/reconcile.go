@@ -74,15 +74,15 @@ func (s *Server) Reconcile(ctx context.Context) error {
 	return nil
 }
 
-// RemakeHead writes a lost or damaged head file anew, as that of a restored server, so that the
+// RewriteHead writes a lost or damaged head file anew, as that of a restored server, so that the
 // server answers nothing until Reconcile. lost is the number of lost ledger entries that the
-// operator knows of. RemakeHead leaves a good head file as it is.
+// operator knows of. RewriteHead leaves a good head file as it is.
 //
 // Nothing is drawn twice: nobody can tell any more whether the files were put back, so the new file
 // counts as ahead of them. Reconcile then fails every study without a release, and a helper's
 // earlier uploads open no more, exactly as after a restore. Entries that nobody names are found
 // once the coordinator shows their shares (Recall).
-func RemakeHead(ctx context.Context, c Config, lost int64) error {
+func RewriteHead(ctx context.Context, c Config, lost int64) error {
 	if _, err := readMark(c.Head); !errors.Is(err, errNoHead) {
 		return err
 	}

@@ -23,9 +23,9 @@ var (
 	// ErrConflict: an earlier request about the same study or party was different.
 	ErrConflict = errors.New("this server agreed to something else before")
 	ErrBehind   = errors.New("this server's files were put back to an older state than its head file knows: it says nothing of any study until its operator reconciles")
-	// ErrOrder: an earlier step has not been taken.
-	ErrOrder  = errors.New("it is not time for that")
-	ErrFailed = errors.New("the study failed")
+	// ErrStepOrder: an earlier step has not been taken.
+	ErrStepOrder = errors.New("it is not time for that")
+	ErrFailed    = errors.New("the study failed")
 	// ErrFull: the helper is at the limits that its operator set.
 	ErrFull = errors.New("this helper accepts and keeps no more")
 	// ErrForgotten: the helper no longer knows its acceptance of an open study.
@@ -37,36 +37,37 @@ var (
 type Config struct {
 	Role shares.Role
 	// Store is the path of the studies' database (Create), and Head that of the head file
-	// (InitHead).
+	// (WriteNewHead).
 	Store, Head string
-	// Guard is the lease of a coordinator's replicas; only the leader may write. Nil without
+	// Lease is the lease of a coordinator's replicas; only the leader may write. Nil without
 	// replicas.
-	Guard *database.Lease
+	Lease *database.Lease
 	// Journal stores the server's ledger, and Limits bounds its spending. Ledger, if not nil, is a
 	// ledger that the caller has opened on Journal; Limits is then unused.
 	Journal privacy.Journal
 	Limits  map[privacy.Unit]privacy.Budget
 	Ledger  *privacy.Ledger
-	// Signer signs for this server. Other is the other server's key, which comes from its operator.
-	Signer *protocol.Signer
-	Other  protocol.SignerKey
+	// Signer signs for this server. OtherKey is the other server's key, which comes from its
+	// operator.
+	Signer   *protocol.Signer
+	OtherKey protocol.SignerKey
 	// Sealing is a helper's sealing key; nil for a coordinator.
 	Sealing *server.SealingKey
 	// Task makes a study's task from its stored plan and pool, and checks both at each call.
 	Task func(context.Context, study.Hash) (study.Task, error)
-	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every
-	// plan.
-	Serves func(study.Task) error
-	// Affords says, at a helper, why its budget has too little left for a study beside those that
-	// are Promised. A nil Affords has no limit.
-	Affords func(study.Task) error
+	// CheckPolicy is a helper's policy. Its error says why it refuses a plan. A nil CheckPolicy
+	// refuses every plan.
+	CheckPolicy func(study.Task) error
+	// CheckBudget says, at a helper, why its budget has too little left for a study beside those
+	// that are Promised. A nil CheckBudget has no limit.
+	CheckBudget func(study.Task) error
 	// MaxOpen bounds a helper's accepted studies that have not ended, and MaxShares the bytes of
 	// its store. At either limit the helper accepts no further study. 0 is no limit.
 	MaxOpen   int
 	MaxShares int64
-	// Shelf stores the plans and pools that the coordinator sends to a helper. With nil the helper
+	// Plans stores the plans and pools that the coordinator sends to a helper. With nil the helper
 	// takes none.
-	Shelf PlanStore
+	Plans PlanStore
 	// Clock tells a helper when a study's deadline has passed. The zero Clock is the machine's.
 	Clock clock.Clock
 	// Checkpoint, if not nil, is called between effects. Tests stop the server there.
@@ -77,17 +78,17 @@ type Config struct {
 type PlanStore interface {
 	// Has reports whether a plan is stored with its pool.
 	Has(study.Hash) bool
-	// Wants checks a plan by its canonical bytes alone, and refuses one that the helper would not
+	// Check checks a plan by its canonical bytes alone, and refuses one that the helper would not
 	// serve. It returns the pool's digest also if the policy refuses the plan.
-	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
-	// Room makes room for a plan and its pool, size bytes together, or refuses. It removes no plan
-	// of a running study, as underWay reports, and always has room for such a plan. The server
+	Check(h study.Hash, canonical []byte) (pool [32]byte, err error)
+	// MakeRoom makes room for a plan and its pool, size bytes together, or refuses. It removes no
+	// plan of a running study, as underWay reports, and always has room for such a plan. The server
 	// accepts no study during the call.
-	Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
-	// Keep stores plan and pool durably. The caller has checked hash and digest.
-	Keep(h study.Hash, canonical, pool []byte) error
-	// MostPool bounds a pool's bytes.
-	MostPool() int
+	MakeRoom(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
+	// Store stores plan and pool durably. The caller has checked hash and digest.
+	Store(h study.Hash, canonical, pool []byte) error
+	// MaxPoolBytes bounds a pool's bytes.
+	MaxPoolBytes() int
 }
 
 // Server is one aggregator, safe for concurrent use. Calls that agree on something with the other
@@ -113,12 +114,12 @@ type Server struct {
 }
 
 // SQLite describes the store of a server at path, for database.Upgrade.
-func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
+func SQLite(path string) database.StoreFile { return database.StoreFile{SQLite: file, Path: path} }
 
-// Create makes an empty store at path, with mode 0600. It refuses a file that exists. InitHead
+// Create makes an empty store at path, with mode 0600. It refuses a file that exists. WriteNewHead
 // makes the head file that belongs to it.
 func Create(path string) error {
-	db, err := file.Make(path)
+	db, err := file.Create(path)
 	if err != nil {
 		return fmt.Errorf("make store of shares: %w", err)
 	}
@@ -146,7 +147,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		return fail(errors.New("there is no such role"))
 	case (c.Role == shares.Helper) != (c.Sealing != nil):
 		return fail(errors.New("a helper has a sealing key, a coordinator none"))
-	case c.Signer.Key() == c.Other:
+	case c.Signer.Key() == c.OtherKey:
 		return fail(errors.New("the other server has this one's key: a coordinator that is its own helper sees every contribution"))
 	}
 	if err := database.Check(c.Store); err != nil {
@@ -171,7 +172,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if s.db, err = file.Open(c.Store); err != nil {
 		return fail(err)
 	}
-	s.db.Guard = c.Guard
+	s.db.Guard = c.Lease
 	var steps int64
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 		steps, err = t.steps()
@@ -402,15 +403,15 @@ func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	if err != nil {
 		return err
 	}
-	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) {
+	return s.config.Plans.MakeRoom(h, size, func(h study.Hash) (bool, error) {
 		return s.underWay(ctx, h)
 	})
 }
 
-// Promised returns the costs of studies that this helper accepted and has not released: those
+// PromisedCosts returns the costs of studies that this helper accepted and has not released: those
 // before their plan's deadline, and those whose contributions were checked here, which may be
 // released later.
-func (s *Server) Promised(ctx context.Context) (all []privacy.Cost, err error) {
+func (s *Server) PromisedCosts(ctx context.Context) (all []privacy.Cost, err error) {
 	s.mu.Lock()
 	open := maps.Clone(s.open)
 	s.mu.Unlock()
@@ -497,7 +498,7 @@ func accept(t *transaction, of bodies.Task, all []given) error {
 	if err != nil {
 		return err
 	}
-	form := shares.Form{Cells: of.Statistic.Cells()}
+	form := shares.VectorForm{Cells: of.Statistic.Cells()}
 	sum := form.NewSum()
 	if row.sum != nil {
 		if sum, err = form.ParseShare(row.sum); err != nil {
@@ -516,8 +517,9 @@ func accept(t *transaction, of bodies.Task, all []given) error {
 	return t.setSum(row)
 }
 
-func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, err error) {
-	set = Set{Plan: h, Helper: s.helperAcceptance(r), Amendments: r.Amendments}
+func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set ContributionSet,
+	err error) {
+	set = ContributionSet{Plan: h, Helper: s.helperAcceptance(r), Amendments: r.Amendments}
 	members := protocol.NewMembers()
 	err = s.view(ctx, h, func(t *transaction) error {
 		for after := ""; ; {
@@ -548,7 +550,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 		return Signed{}, fmt.Errorf("release share of study %s: %w", h, err)
 	}
 	if !r.sealed() {
-		return fail(fmt.Errorf("%w: the other server has not signed the set", ErrOrder))
+		return fail(fmt.Errorf("%w: the other server has not signed the set", ErrStepOrder))
 	}
 	var row sumRow
 	if err := s.view(ctx, h, func(tx *transaction) error {
@@ -557,7 +559,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	}); err != nil {
 		return fail(err)
 	}
-	sum, err := shares.Form{Cells: t.of.Statistic.Cells()}.ParseShare(row.sum)
+	sum, err := shares.VectorForm{Cells: t.of.Statistic.Cells()}.ParseShare(row.sum)
 	if err != nil {
 		return fail(err)
 	}
@@ -620,7 +622,7 @@ func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) err
 		return err
 	}
 	if r.ShareOther.Document != nil || s.config.Role == shares.Helper && r.Share.Document != nil {
-		return fmt.Errorf("cancel study %s: %w: it is released", plan, ErrOrder)
+		return fmt.Errorf("cancel study %s: %w: it is released", plan, ErrStepOrder)
 	}
 	_, err = s.update(ctx, plan, "failure stored", func(t *transaction, r *record) error {
 		r.Failed = reason
@@ -632,7 +634,7 @@ func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) err
 func (s *Server) note(share Signed) error {
 	var said AggregateShare
 	// A share that an earlier helper signed proves nothing to the present one.
-	if s.config.Other.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {
+	if s.config.OtherKey.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {
 		return nil
 	}
 	if err := study.DecodeStrictly(share.Document, &said); err != nil {

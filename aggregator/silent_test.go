@@ -113,33 +113,33 @@ func (cl *cutListener) Accept() (net.Conn, error) {
 // stopped, or its process runs and its calls hang. In the last case, work on contributions may take
 // its 2 minutes, and ends at once if the caller ends it. Each silence is noticed.
 func TestDeadlines(t *testing.T) {
-	calls := map[string]func(context.Context, *Remote) error{
-		"Accept": func(ctx context.Context, r *Remote) error {
+	calls := map[string]func(context.Context, *RemoteHelper) error{
+		"Accept": func(ctx context.Context, r *RemoteHelper) error {
 			_, err := r.Accept(ctx, Digest{}, Signed{})
 			return err
 		},
-		"Bring": func(ctx context.Context, r *Remote) error {
+		"Bring": func(ctx context.Context, r *RemoteHelper) error {
 			return r.SendPlan(ctx, Digest{}, nil, nil)
 		},
-		"End": func(ctx context.Context, r *Remote) error {
+		"End": func(ctx context.Context, r *RemoteHelper) error {
 			return r.End(ctx, Digest{})
 		},
-		"Prepare": func(ctx context.Context, r *Remote) error {
+		"Prepare": func(ctx context.Context, r *RemoteHelper) error {
 			_, err := r.Prepare(ctx, Digest{}, nil)
 			return err
 		},
-		"Recall": func(ctx context.Context, r *Remote) error {
+		"Recall": func(ctx context.Context, r *RemoteHelper) error {
 			return r.Recall(ctx, Signed{})
 		},
-		"Reveal": func(ctx context.Context, r *Remote) error {
+		"Reveal": func(ctx context.Context, r *RemoteHelper) error {
 			_, err := r.Reveal(ctx, Digest{}, half{}, Signed{})
 			return err
 		},
-		"Seal": func(ctx context.Context, r *Remote) error {
+		"Seal": func(ctx context.Context, r *RemoteHelper) error {
 			_, err := r.Seal(ctx, Digest{}, Signed{})
 			return err
 		},
-		"Share": func(ctx context.Context, r *Remote) error {
+		"Share": func(ctx context.Context, r *RemoteHelper) error {
 			_, err := r.Share(ctx, Digest{})
 			return err
 		},
@@ -217,7 +217,7 @@ func TestDeadlines(t *testing.T) {
 				case <-late:
 					t.Fatalf("%d calls have ended", short)
 				}
-				if since, busy := r.Silent(); short == 4 && (since.IsZero() || busy) {
+				if since, busy := r.SilentSince(); short == 4 && (since.IsZero() || busy) {
 					t.Error("its silence is not noticed")
 				}
 			}
@@ -238,7 +238,7 @@ func TestBusyHelperAnswers(t *testing.T) {
 		defer must(s.take(ctx, Digest{}))()
 	}
 	must(0, w.servers[0].Probe(ctx, w.servers[1]))
-	must(0, w.servers[0].Confirm(ctx, h, w.servers[1]))
+	must(0, w.servers[0].ConfirmAcceptance(ctx, h, w.servers[1]))
 	if !must(w.servers[0].Advance(ctx, h, w.servers[1])) {
 		t.Error("it is not released any more")
 	}

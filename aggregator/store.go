@@ -26,7 +26,7 @@ const batch = 32
 // file describes the database. Its application number is "Caus" in ASCII. Deleted data is
 // overwritten.
 var file = database.SQLite{
-	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations, Before: before},
+	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations, SetupSQL: before},
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 }
 
@@ -167,7 +167,7 @@ func (t *transaction) contributed() (any bool, err error) {
 }
 
 func (t *transaction) digestOf(p study.PartyID) (d Digest, found bool, err error) {
-	err = t.tx.QueryRowContext(t.ctx, "SELECT digest FROM contributions WHERE study = $1 AND party = $2", t.hash[:], string(p)).Scan(database.Hash(&d))
+	err = t.tx.QueryRowContext(t.ctx, "SELECT digest FROM contributions WHERE study = $1 AND party = $2", t.hash[:], string(p)).Scan(database.ScanHash(&d))
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, false, nil
 	}
@@ -175,8 +175,8 @@ func (t *transaction) digestOf(p study.PartyID) (d Digest, found bool, err error
 }
 
 func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
-	all, err := database.All(t.ctx, t.tx, func(c *contribution) []any {
-		return []any{&c.party, database.Hash(&c.digest), &c.verdict}
+	all, err := database.QueryAll(t.ctx, t.tx, func(c *contribution) []any {
+		return []any{&c.party, database.ScanHash(&c.digest), &c.verdict}
 	},
 		"SELECT party, digest, verdict FROM contributions WHERE study = $1 ORDER BY party", t.hash[:])
 	for _, c := range all {
@@ -186,8 +186,8 @@ func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
 }
 
 func (t *transaction) contributions(where string, args ...any) ([]contribution, error) {
-	return database.All(t.ctx, t.tx, func(c *contribution) []any {
-		return []any{&c.party, database.Hash(&c.digest), &c.weight, &c.verdict, &c.upload,
+	return database.QueryAll(t.ctx, t.tx, func(c *contribution) []any {
+		return []any{&c.party, database.ScanHash(&c.digest), &c.weight, &c.verdict, &c.upload,
 			&c.message}
 	}, "SELECT party, digest, weight, verdict, upload, message FROM contributions WHERE study = $1 AND "+where+" ORDER BY party LIMIT "+fmt.Sprint(batch), append([]any{t.hash[:]}, args...)...)
 }
@@ -264,7 +264,7 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 const untoldQuery = "SELECT hash FROM studies WHERE json_extract(CAST(record AS TEXT), '$.failed') IS NOT NULL AND json_extract(CAST(record AS TEXT), '$.told') IS NULL"
 
 func hashesBy(ctx context.Context, tx *sql.Tx, query string) ([]study.Hash, error) {
-	return database.All(ctx, tx, func(h *study.Hash) []any {
-		return []any{database.Hash(h)}
+	return database.QueryAll(ctx, tx, func(h *study.Hash) []any {
+		return []any{database.ScanHash(h)}
 	}, query)
 }

@@ -65,13 +65,14 @@ func TestPutBack(t *testing.T) {
 	must(helper.Reveal(ctx, h, half{7},
 		must(protocol.SignJSON(w.signers[0], protocol.RevealDocument,
 			Reveal{h, accepted.Digest()}))))
-	f := shares.Ballots(task.Pool().Rows(), 2, 1)
-	u := uploading.Upload{Weight: 1, Part: data[9 : 9+f.PartSize(0)],
-		Sealed: data[9+f.PartSize(0) : len(data)-32]}
+	f := shares.BallotForm(task.Pool().Rows(), 2, 1)
+	u := uploading.Upload{Weight: 1, CoordinatorPart: data[9 : 9+f.PartSize(0)],
+		HelperPart: data[9+f.PartSize(0) : len(data)-32]}
 	second := must(recordOf(helper, h))
-	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0,
-		u.Part)).Message()
-	answers, err := helper.Prepare(ctx, h, []uploading.PrepareRequest{u.Offer("p0", message)})
+	message := must(f.Prepare(helper.key(h, second), shares.NewProofContext(h, "p0"), 0,
+		u.CoordinatorPart)).Message()
+	answers, err := helper.Prepare(ctx, h, []uploading.PrepareRequest{u.PrepareRequest("p0",
+		message)})
 	if err != nil || answers[0].Accepted || answers[0].Message != nil {
 		t.Errorf("a contribution of before is prepared under a second key: %v, %v", answers, err)
 	}
@@ -156,7 +157,7 @@ func TestOpenRefuses(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t)
 	for name, change := range map[string]func(*Config){
-		"its own helper":             func(c *Config) { c.Other = c.Signer.Key() },
+		"its own helper":             func(c *Config) { c.OtherKey = c.Signer.Key() },
 		"a helper without a key":     func(c *Config) { c.Sealing = nil },
 		"no head file":               func(c *Config) { c.Head += ".none" },
 		"no store":                   func(c *Config) { c.Store += ".none" },
@@ -170,7 +171,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: it opened", name)
 		}
 	}
-	if InitHead(w.head(1), nil) == nil {
+	if WriteNewHead(w.head(1), nil) == nil {
 		t.Error("a head file was written over")
 	}
 	for _, text := range []string{"", "steps -1 entry 0 sealing 00\n",
@@ -223,7 +224,7 @@ func TestReceiveWaitsForNobody(t *testing.T) {
 		t.Errorf("after the close: %v", err)
 	}
 	if !must(w.servers[0].Advance(ctx, h, link{w})) ||
-		must(w.servers[0].Released(ctx, h)).Of.Contributions != 2 {
+		must(w.servers[0].Released(ctx, h)).Contributions.Contributions != 2 {
 		t.Error("it is not released of both")
 	}
 }

@@ -65,16 +65,16 @@ func TestDishonestCoordinator(t *testing.T) {
 	if _, err := helper.Accept(ctx, study.Hash{9}, say(func(*Acceptance) {})); err == nil {
 		t.Error("a plan that it does not know was accepted")
 	}
-	strict := helper.config.Serves
-	helper.config.Serves = func(study.Task) error { return errors.New("not for us") }
-	if err := accept(say(func(*Acceptance) {})); err == nil || helper.config.Serves == nil {
+	strict := helper.config.CheckPolicy
+	helper.config.CheckPolicy = func(study.Task) error { return errors.New("not for us") }
+	if err := accept(say(func(*Acceptance) {})); err == nil || helper.config.CheckPolicy == nil {
 		t.Error("a plan that its policy refuses was accepted")
 	}
-	helper.config.Serves = nil
+	helper.config.CheckPolicy = nil
 	if accept(say(func(*Acceptance) {})) == nil {
 		t.Error("without a policy it serves")
 	}
-	helper.config.Serves = strict
+	helper.config.CheckPolicy = strict
 	accepted := must(helper.Accept(ctx, h, say(func(*Acceptance) {})))
 	wants("a second commitment", accept(say(func(a *Acceptance) {
 		a.Commitment = commitment(h, 0, half{2})
@@ -86,7 +86,7 @@ func TestDishonestCoordinator(t *testing.T) {
 	reveal := must(protocol.SignJSON(signer, protocol.RevealDocument, Reveal{h, accepted.Digest()}))
 	open := func(x half, r Signed) error { _, err := helper.Reveal(ctx, h, x, r); return err }
 	_, err := helper.Prepare(ctx, h, nil)
-	wants("preparation without a key", err, ErrOrder)
+	wants("preparation without a key", err, ErrStepOrder)
 	wants("another half than was committed to", open(half{2}, reveal), ErrConflict)
 	wants("another acceptance", open(half{1},
 		must(protocol.SignJSON(signer, protocol.RevealDocument, Reveal{h, Digest{1}}))),
@@ -104,10 +104,11 @@ func TestDishonestCoordinator(t *testing.T) {
 		uploading.PrepareRequest) {
 		of := uploadOf(task, p, votes(task, party, false), 1, w.under(task))
 		u := uploading.Upload{Weight: 1}
-		f := shares.Ballots(task.Pool().Rows(), 2, 1)
-		u.Part, u.Sealed = of[9:9+f.PartSize(0)], of[9+f.PartSize(0):len(of)-32]
-		prepared := must(f.Prepare(key, shares.ContextOf(task.Hash(), string(p)), 0, u.Part))
-		return u, u.Offer(p, prepared.Message())
+		f := shares.BallotForm(task.Pool().Rows(), 2, 1)
+		u.CoordinatorPart, u.HelperPart = of[9:9+f.PartSize(0)], of[9+f.PartSize(0):len(of)-32]
+		prepared := must(f.Prepare(key, shares.NewProofContext(task.Hash(), string(p)), 0,
+			u.CoordinatorPart))
+		return u, u.PrepareRequest(p, prepared.Message())
 	}
 	u, honest := made(task, "p0", 0)
 	_, next := made(task, "p1", 1)
@@ -138,12 +139,15 @@ func TestDishonestCoordinator(t *testing.T) {
 	// blocks another.
 	for what, change := range map[string]func(*uploading.PrepareRequest){
 		"another party's under this name": func(o *uploading.PrepareRequest) { party := o.Party; *o = next; o.Party = party },
-		"a share sealed for other bytes":  func(o *uploading.PrepareRequest) { o.Other[0] ^= 1 },
-		"another nonce":                   func(o *uploading.PrepareRequest) { o.Head = bytes.Clone(o.Head); o.Head[0] ^= 1 },
-		"a box that was changed":          func(o *uploading.PrepareRequest) { o.Sealed = bytes.Clone(o.Sealed); o.Sealed[len(o.Sealed)-1] ^= 1 },
-		"no message":                      func(o *uploading.PrepareRequest) { o.Message = nil },
-		"a message that was changed":      func(o *uploading.PrepareRequest) { o.Message = bytes.Clone(o.Message); o.Message[40] ^= 1 },
-		"another party's message":         func(o *uploading.PrepareRequest) { o.Message = next.Message },
+		"a share sealed for other bytes":  func(o *uploading.PrepareRequest) { o.CoordinatorDigest[0] ^= 1 },
+		"another nonce":                   func(o *uploading.PrepareRequest) { o.CommonPart = bytes.Clone(o.CommonPart); o.CommonPart[0] ^= 1 },
+		"a box that was changed": func(o *uploading.PrepareRequest) {
+			o.HelperPart = bytes.Clone(o.HelperPart)
+			o.HelperPart[len(o.HelperPart)-1] ^= 1
+		},
+		"no message":                 func(o *uploading.PrepareRequest) { o.Message = nil },
+		"a message that was changed": func(o *uploading.PrepareRequest) { o.Message = bytes.Clone(o.Message); o.Message[40] ^= 1 },
+		"another party's message":    func(o *uploading.PrepareRequest) { o.Message = next.Message },
 	} {
 		o := honest
 		change(&o)
@@ -164,31 +168,34 @@ func TestDishonestCoordinator(t *testing.T) {
 	_, second := made(task, "p0", 0)
 	_, err = prepare(second)
 	wants("a second contribution of one party", err, ErrConflict)
-	if p := must(shares.Ballots(task.Pool().Rows(), 2, 1).Prepare(key, shares.ContextOf(h, "p0"), 0,
-		u.Part)); len(must(bytesOf(p.Finish(answers[0].Message)))) == 0 {
+	if p := must(shares.BallotForm(task.Pool().Rows(), 2, 1).Prepare(key,
+		shares.NewProofContext(h, "p0"), 0,
+		u.CoordinatorPart)); len(must(bytesOf(p.Finish(answers[0].Message)))) == 0 {
 		t.Error("the helper's message does not check")
 	}
 
 	set := must(helper.setOf(ctx, h, r))
-	seal := func(change func(*Set)) error {
+	seal := func(change func(*ContributionSet)) error {
 		s := set
 		change(&s)
 		_, err := helper.Seal(ctx, h, must(protocol.SignJSON(signer, protocol.SetDocument, s)))
 		return err
 	}
-	wants("a set below the minimum", seal(func(*Set) {}), study.ErrTooFew)
+	wants("a set below the minimum", seal(func(*ContributionSet) {}), study.ErrTooFew)
 	must(prepare(next))
 	set = must(helper.setOf(ctx, h, r))
-	wants("more than it accepted", seal(func(s *Set) { s.Contributions = 3 }), ErrConflict)
-	wants("fewer", seal(func(s *Set) { s.Contributions = 1 }), ErrConflict)
-	wants("others", seal(func(s *Set) { s.Members[0] ^= 1 }), ErrConflict)
-	wants("another weight", seal(func(s *Set) { s.Weight = 7 }), ErrConflict)
-	wants("another plan's", seal(func(s *Set) { s.Plan = other.Hash() }), ErrConflict)
-	wants("under another acceptance", seal(func(s *Set) { s.Helper[0] ^= 1 }), ErrConflict)
+	wants("more than it accepted", seal(func(s *ContributionSet) { s.Contributions = 3 }),
+		ErrConflict)
+	wants("fewer", seal(func(s *ContributionSet) { s.Contributions = 1 }), ErrConflict)
+	wants("others", seal(func(s *ContributionSet) { s.Members[0] ^= 1 }), ErrConflict)
+	wants("another weight", seal(func(s *ContributionSet) { s.Weight = 7 }), ErrConflict)
+	wants("another plan's", seal(func(s *ContributionSet) { s.Plan = other.Hash() }), ErrConflict)
+	wants("under another acceptance", seal(func(s *ContributionSet) { s.Helper[0] ^= 1 }),
+		ErrConflict)
 	_, err = helper.Share(ctx, h)
-	wants("a share before the set", err, ErrOrder)
-	must(0, seal(func(*Set) {}))
-	wants("a second set", seal(func(s *Set) { s.Contributions = 1 }), ErrConflict)
+	wants("a share before the set", err, ErrStepOrder)
+	must(0, seal(func(*ContributionSet) {}))
+	wants("a second set", seal(func(s *ContributionSet) { s.Contributions = 1 }), ErrConflict)
 	_, late := made(task, "p2", 2)
 	_, err = prepare(late)
 	wants("a contribution after the set", err, ErrConflict)
@@ -348,8 +355,8 @@ func TestDishonestHelper(t *testing.T) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
 			if o, err := w.servers[0].Released(ctx, h); (err == nil) != (c.want == nil) ||
-				o.Of.Contributions != c.left {
-				t.Errorf("released of %d: %v", o.Of.Contributions, err)
+				o.Contributions.Contributions != c.left {
+				t.Errorf("released of %d: %v", o.Contributions.Contributions, err)
 			}
 		})
 	}
@@ -462,7 +469,7 @@ func (s sized) Prepare(ctx context.Context, h study.Hash,
 	offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	out, err := s.link.Prepare(ctx, h, offers)
 	for i, o := range offers {
-		fmt.Fprintln(s.to, o.Party, o.Weight, len(o.Head), len(o.Sealed), len(o.Message),
+		fmt.Fprintln(s.to, o.Party, o.Weight, len(o.CommonPart), len(o.HelperPart), len(o.Message),
 			out[i].Accepted, len(out[i].Message))
 	}
 	return out, err

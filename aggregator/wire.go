@@ -32,7 +32,8 @@ import (
 	"caucus/study"
 )
 
-// maxCall bounds the bytes of a call: 32 contributions with proofs of at most 67 kB (shares.Form).
+// maxCall bounds the bytes of a call: 32 contributions with proofs of at most 67 kB
+// (shares.VectorForm).
 const maxCall = 4 << 20
 
 // Serve answers the coordinator's calls on a listener until ctx ends. Only the holder of the
@@ -43,7 +44,7 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	if s.config.Sealing != nil {
 		sealing = protocol.SealingPin(s.config.Sealing.Public())
 	}
-	tls, err := PinnedTLS(s.config.Signer, s.config.Other, sealing)
+	tls, err := PinnedTLS(s.config.Signer, s.config.OtherKey, sealing)
 	if err != nil {
 		return fmt.Errorf("serve %v: %w", s.config.Role, err)
 	}
@@ -101,7 +102,7 @@ var meanings = []struct {
 }{
 	{ErrConflict, codes.AlreadyExists, "CONFLICT"},
 	{ErrBehind, codes.FailedPrecondition, "BEHIND"},
-	{ErrOrder, codes.FailedPrecondition, "ORDER"},
+	{ErrStepOrder, codes.FailedPrecondition, "ORDER"},
 	{ErrFailed, codes.FailedPrecondition, "FAILED"},
 	{privacy.ErrBudget, codes.FailedPrecondition, "BUDGET"},
 	{ErrFull, codes.ResourceExhausted, "FULL"},
@@ -116,7 +117,7 @@ var refusedKey = regexp.MustCompile(`remote error: tls|broken pipe|reset by peer
 // asStatus converts an error for the wire. The text of an error that neither meanings nor
 // protocol.Status knows is left out.
 func asStatus(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || database.Full(err) {
+	if errors.Is(err, syscall.ENOSPC) || database.IsDiskFull(err) {
 		err = fmt.Errorf("%w: the disk of the helper is full: its operator makes room", ErrFull)
 	}
 	for _, m := range meanings {
@@ -204,7 +205,7 @@ func (s service) Accept(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDo
 }
 
 func (s service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought]) error {
-	shelf := s.s.config.Shelf
+	shelf := s.s.config.Plans
 	if shelf == nil {
 		return fmt.Errorf("bring plan: %w: this server takes none", protocol.ErrDenied)
 	}
@@ -217,7 +218,7 @@ func (s service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if err != nil {
 		return err
 	}
-	if most := uint64(shelf.MostPool()); head.GetPlanSize() > protocol.MaxPlan ||
+	if most := uint64(shelf.MaxPoolBytes()); head.GetPlanSize() > protocol.MaxPlan ||
 		head.GetPoolSize() > most {
 		return fmt.Errorf("%w: a plan of %d bytes with a pool of %d: at most %d and %d are taken", protocol.ErrTooLarge, head.GetPlanSize(), head.GetPoolSize(), protocol.MaxPlan, most)
 	}
@@ -233,7 +234,7 @@ func (s service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if sha256.Sum256(canonical) != plan {
 		return fmt.Errorf("%w: the plan has another hash than %x", protocol.ErrDamaged, plan)
 	}
-	digest, err := shelf.Wants(plan, canonical)
+	digest, err := shelf.Check(plan, canonical)
 	if err != nil && (digest == [sha256.Size]byte{} || !s.s.agreed(stream.Context(), plan)) {
 		return fmt.Errorf("bring plan %x: %w: %w", plan, protocol.ErrDenied, err)
 	}
@@ -249,7 +250,7 @@ func (s service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 		return fmt.Errorf("%w: the pool's digest is not the plan's", protocol.ErrDamaged)
 	}
 	s.s.point("before plan kept")
-	if err := shelf.Keep(plan, canonical, pool); err != nil {
+	if err := shelf.Store(plan, canonical, pool); err != nil {
 		return err
 	}
 	s.s.point("after plan kept")
@@ -295,11 +296,11 @@ func (s service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAns
 	var offers []uploading.PrepareRequest
 	for _, o := range o.GetOffers() {
 		offer := uploading.PrepareRequest{Party: study.PartyID(o.GetParty()), Weight: o.GetWeight(),
-			Head: o.GetHead(), Sealed: o.GetSealed()}
+			CommonPart: o.GetHead(), HelperPart: o.GetSealed()}
 		if len(o.GetMessage()) > 0 { // an absent field may arrive as nil or as an empty slice
 			offer.Message = o.GetMessage()
 		}
-		if offer.Other, err = fixed("digest of a part", o.GetOther()); err != nil {
+		if offer.CoordinatorDigest, err = fixed("digest of a part", o.GetOther()); err != nil {
 			return nil, err
 		}
 		offers = append(offers, offer)
@@ -346,10 +347,10 @@ func (s service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRe
 	return &pb.HelperRecalled{}, s.s.Recall(ctx, signedOf(d))
 }
 
-// Remote is the helper over a network, over mutual TLS with pinned keys. Every call has a deadline,
-// and may be repeated after any error: the helper answers again what it answered before. It is safe
-// for concurrent use.
-type Remote struct {
+// RemoteHelper is the helper over a network, over mutual TLS with pinned keys. Every call has a
+// deadline, and may be repeated after any error: the helper answers again what it answered before.
+// It is safe for concurrent use.
+type RemoteHelper struct {
 	connection *grpc.ClientConn
 	helper     pb.HelperClient
 	asked      asked
@@ -434,7 +435,7 @@ func latest(a, b time.Time) time.Time {
 }
 
 // watched gives each call a deadline and notes whether the helper answered.
-func (r *Remote) watched(ctx context.Context, method string, in, out any, c *grpc.ClientConn,
+func (r *RemoteHelper) watched(ctx context.Context, method string, in, out any, c *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	limit := callTime
 	switch method {
@@ -450,16 +451,16 @@ func (r *Remote) watched(ctx context.Context, method string, in, out any, c *grp
 	return err
 }
 
-var _ Peer = (*Remote)(nil)
+var _ Peer = (*RemoteHelper)(nil)
 
 // Dial prepares the coordinator's connection to a helper. The connection is made at the first call,
 // and again after a loss, only to the holder of the helper's key.
-func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Remote, error) {
+func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*RemoteHelper, error) {
 	tls, err := PinnedTLS(own, helper, protocol.KeyPin{})
 	if err != nil {
 		return nil, fmt.Errorf("dial helper: %w", err)
 	}
-	r := &Remote{asked: asked{clock: clock.Clock{}.Complete()}}
+	r := &RemoteHelper{asked: asked{clock: clock.Clock{}.Complete()}}
 	r.connection, err = grpc.NewClient(address,
 		grpc.WithUnaryInterceptor(r.watched),
 		grpc.WithTransportCredentials(credentials.NewTLS(tls)),
@@ -476,16 +477,17 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 }
 
 // Close ends the connection and the calls under way. The helper may have done what they asked.
-func (r *Remote) Close() error { return r.connection.Close() }
+func (r *RemoteHelper) Close() error { return r.connection.Close() }
 
-// Silent returns since when the helper has not answered what it was asked, zero if it answers. A
-// helper that is connected and does not answer is silent too, unless it answered another call
+// SilentSince returns since when the helper has not answered what it was asked, zero if it answers.
+// A helper that is connected and does not answer is silent too, unless it answered another call
 // meanwhile: then it is busy. Probe asks it now and then, so that its silence is noticed before a
 // study needs it.
-func (r *Remote) Silent() (since time.Time, busy bool) { return r.asked.since() }
+func (r *RemoteHelper) SilentSince() (since time.Time, busy bool) { return r.asked.since() }
 
 // SendPlan sends a plan and its pool to a helper that lacks them. The errors name no study.
-func (r *Remote) SendPlan(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
+func (r *RemoteHelper) SendPlan(ctx context.Context, plan study.Hash, canonical,
+	pool []byte) error {
 	r.wake(ctx)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -501,7 +503,7 @@ func (r *Remote) SendPlan(ctx context.Context, plan study.Hash, canonical, pool 
 }
 
 // wake retries a failed connection at once, because the helper may just have started.
-func (r *Remote) wake(ctx context.Context) {
+func (r *RemoteHelper) wake(ctx context.Context) {
 	if r.connection.GetState() != connectivity.TransientFailure {
 		return
 	}
@@ -513,7 +515,7 @@ func (r *Remote) wake(ctx context.Context) {
 
 // bring lets each part of a plan and its pool take callTime, and the helper's storing of them
 // longer if they are large.
-func (r *Remote) bring(
+func (r *RemoteHelper) bring(
 	ctx context.Context, plan study.Hash, canonical, pool []byte, late clock.Timer,
 ) error {
 	stream, err := r.helper.Bring(ctx)
@@ -544,14 +546,14 @@ func (r *Remote) bring(
 }
 
 // Accept gives up after 8 seconds. The helper may still have accepted; ask again.
-func (r *Remote) Accept(ctx context.Context, plan study.Hash, own Signed) (Signed, error) {
+func (r *RemoteHelper) Accept(ctx context.Context, plan study.Hash, own Signed) (Signed, error) {
 	out, err := r.helper.Accept(ctx,
 		&pb.HelperDocument{Plan: plan[:], Document: own.Document, Signature: own.Signature})
 	return signedOf(out), asError(err)
 }
 
 // Reveal gives up after 8 seconds. It refuses a half of other than 32 bytes.
-func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte,
+func (r *RemoteHelper) Reveal(ctx context.Context, plan study.Hash, half [32]byte,
 	reveal Signed) ([32]byte, error) {
 	out, err := r.helper.Reveal(ctx,
 		&pb.HelperDocument{Plan: plan[:], Document: reveal.Document, Signature: reveal.Signature,
@@ -564,13 +566,13 @@ func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte,
 
 // Prepare gives up after 2 minutes. It returns what the helper answered, and leaves to Server
 // whether that covers each offer.
-func (r *Remote) Prepare(ctx context.Context, plan study.Hash,
+func (r *RemoteHelper) Prepare(ctx context.Context, plan study.Hash,
 	offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	in := &pb.HelperOffers{Plan: plan[:]}
 	for _, o := range offers {
 		in.Offers = append(in.Offers,
-			&pb.HelperOffer{Party: string(o.Party), Weight: o.Weight, Head: o.Head,
-				Other: o.Other[:], Sealed: o.Sealed, Message: o.Message})
+			&pb.HelperOffer{Party: string(o.Party), Weight: o.Weight, Head: o.CommonPart,
+				Other: o.CoordinatorDigest[:], Sealed: o.HelperPart, Message: o.Message})
 	}
 	out, err := r.helper.Prepare(ctx, in)
 	if err != nil {
@@ -585,7 +587,7 @@ func (r *Remote) Prepare(ctx context.Context, plan study.Hash,
 }
 
 // Seal gives up after 2 minutes. Server checks the signature.
-func (r *Remote) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
+func (r *RemoteHelper) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
 	out, err := r.helper.Seal(ctx,
 		&pb.HelperDocument{Plan: plan[:], Document: set.Document, Signature: set.Signature})
 	return out.GetSignature(), asError(err)
@@ -593,20 +595,20 @@ func (r *Remote) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 
 // Share asks the helper to release its share, through its own ledger and with its own noise, and
 // gives up after 2 minutes. The same share comes again when asked again.
-func (r *Remote) Share(ctx context.Context, plan study.Hash) (Signed, error) {
+func (r *RemoteHelper) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	out, err := r.helper.Share(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return signedOf(out), asError(err)
 }
 
 // End gives up after 8 seconds. Repeat it until it succeeds, or the helper keeps what it stored of
 // the study.
-func (r *Remote) End(ctx context.Context, plan study.Hash) error {
+func (r *RemoteHelper) End(ctx context.Context, plan study.Hash) error {
 	_, err := r.helper.End(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return asError(err)
 }
 
 // Recall gives up after 8 seconds. ErrBehind comes from the helper, as through Server.
-func (r *Remote) Recall(ctx context.Context, share Signed) error {
+func (r *RemoteHelper) Recall(ctx context.Context, share Signed) error {
 	_, err := r.helper.Recall(ctx,
 		&pb.HelperDocument{Document: share.Document, Signature: share.Signature})
 	return asError(err)

@@ -38,7 +38,7 @@ func (w *world) served(t *testing.T) (address string, log *bytes.Buffer) {
 	return on.Addr().String(), log
 }
 
-func (w *world) dial(t *testing.T, address string) *Remote {
+func (w *world) dial(t *testing.T, address string) *RemoteHelper {
 	t.Helper()
 	r := must(Dial(address, w.signers[0], w.signers[1].Key()))
 	t.Cleanup(func() { must(0, r.Close()) })
@@ -70,9 +70,9 @@ func TestWire(t *testing.T) {
 		t.Fatal("it is not released")
 	}
 	o := must(w.servers[0].Released(ctx, h))
-	must(results.Of(task).Finish(o.Of, o.Published[:]))
-	if o.Of.Contributions != parties-2 {
-		t.Errorf("%d contributions, want %d", o.Of.Contributions, parties-2)
+	must(results.Of(task).Finish(o.Contributions, o.Published[:]))
+	if o.Contributions.Contributions != parties-2 {
+		t.Errorf("%d contributions, want %d", o.Contributions.Contributions, parties-2)
 	}
 }
 
@@ -85,14 +85,14 @@ func TestWireErrors(t *testing.T) {
 	address, log := w.served(t)
 	helper := w.dial(t, address)
 	_, err := helper.Prepare(ctx, h, nil)
-	if !errors.Is(err, ErrOrder) {
+	if !errors.Is(err, ErrStepOrder) {
 		t.Errorf("before its time: %v", err)
 	}
 	if _, err := helper.Accept(ctx, h, Signed{Document: []byte("{}")}); !errors.Is(err,
 		protocol.ErrDamaged) {
 		t.Errorf("an acceptance that nobody signed: %v", err)
 	}
-	w.servers[1].config.Serves = func(study.Task) error {
+	w.servers[1].config.CheckPolicy = func(study.Task) error {
 		return errors.New("no study of this kind")
 	}
 	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument,
@@ -116,7 +116,7 @@ func TestWireErrors(t *testing.T) {
 			t.Errorf("%s of another size: it was answered", name)
 		}
 	}
-	w.servers[1].config.Serves = func(study.Task) error { return nil }
+	w.servers[1].config.CheckPolicy = func(study.Task) error { return nil }
 	w.servers[1].config.Task = func(context.Context, study.Hash) (study.Task, error) {
 		return nil, &os.PathError{Op: "read", Path: "/secret", Err: syscall.ENOSPC}
 	}
@@ -142,9 +142,9 @@ func TestPins(t *testing.T) {
 	w, h := newWorld(t, task), task.Hash()
 	address, log := w.served(t)
 	stranger := must(protocol.NewSigner())
-	for name, dial := range map[string]func() (*Remote, error){
-		"a stranger calls":                 func() (*Remote, error) { return Dial(address, stranger, w.signers[1].Key()) },
-		"the helper is not who was pinned": func() (*Remote, error) { return Dial(address, w.signers[0], stranger.Key()) },
+	for name, dial := range map[string]func() (*RemoteHelper, error){
+		"a stranger calls":                 func() (*RemoteHelper, error) { return Dial(address, stranger, w.signers[1].Key()) },
+		"the helper is not who was pinned": func() (*RemoteHelper, error) { return Dial(address, w.signers[0], stranger.Key()) },
 	} {
 		r := must(dial())
 		_, err := r.Share(ctx, h)

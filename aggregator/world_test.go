@@ -95,10 +95,10 @@ func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64,
 	under uploading.Agreement) []byte {
 	of, _ := bodies.Of(t)
 	form := must(uploading.FormOf(of, weight))
-	parts := must(form.Split(shares.ContextOf(t.Hash(), string(party)), vector, rand.Reader))
-	u := uploading.Upload{Weight: weight, Part: parts[0], Acceptance: under.Acceptance}
-	u.Sealed = must(protocol.SealShare(under.Sealing,
-		u.Offer(party, nil).Binding(t.Hash(), under.Acceptance), parts[1]))
+	parts := must(form.Split(shares.NewProofContext(t.Hash(), string(party)), vector, rand.Reader))
+	u := uploading.Upload{Weight: weight, CoordinatorPart: parts[0], Acceptance: under.Acceptance}
+	u.HelperPart = must(protocol.SealShare(under.Sealing,
+		u.PrepareRequest(party, nil).Binding(t.Hash(), under.Acceptance), parts[1]))
 	return u.Bytes()
 }
 
@@ -158,7 +158,7 @@ func newWorld(t testing.TB, tasks ...study.Task) *world {
 		if r == 1 {
 			public = w.sealing.Public()
 		}
-		must(0, InitHead(w.head(r), public))
+		must(0, WriteNewHead(w.head(r), public))
 		must(0, w.start(shares.Role(r)))
 	}
 	t.Cleanup(func() {
@@ -174,7 +174,7 @@ func (w *world) head(r int) string              { return w.dirs[r] + ".head" }
 
 func (w *world) config(r shares.Role) Config {
 	c := Config{
-		Role: r, Store: w.path(int(r), "shares.db"), Head: w.head(int(r)), Signer: w.signers[r], Other: w.signers[1-r].Key(), Journal: w.ledgers[r],
+		Role: r, Store: w.path(int(r), "shares.db"), Head: w.head(int(r)), Signer: w.signers[r], OtherKey: w.signers[1-r].Key(), Journal: w.ledgers[r],
 		Task: func(_ context.Context, h study.Hash) (study.Task, error) {
 			if t := w.tasks[h]; t != nil {
 				return t, nil
@@ -188,7 +188,7 @@ func (w *world) config(r shares.Role) Config {
 		},
 	}
 	if r == shares.Helper {
-		c.Sealing, c.Serves = w.sealing, func(study.Task) error { return nil }
+		c.Sealing, c.CheckPolicy = w.sealing, func(study.Task) error { return nil }
 	}
 	return c
 }
@@ -313,8 +313,9 @@ func (w *world) sum(h study.Hash) []int64 {
 	of, _ := bodies.Of(w.tasks[h])
 	var residues [2][][2]uint64
 	for r := range residues {
-		share := must(shares.Form{Cells: of.Statistic.Cells()}.ParseShare(w.heldBy(shares.Role(r),
-			h).sum))
+		share := must(shares.VectorForm{Cells: of.Statistic.Cells()}.ParseShare(
+			w.heldBy(shares.Role(r),
+				h).sum))
 		residues[r] = append(residues[r], must(share.Residues())...)
 	}
 	return must(shares.Combine(residues[0], residues[1]))

@@ -22,7 +22,8 @@ features:
 	if err != nil {
 		panic(err)
 	}
-	drawn, err := support.Draw(schema, 1000, support.Uniforms(schema), rand.New(rand.NewPCG(1, 1)))
+	drawn, err := support.Draw(schema, 1000, support.UniformMargins(schema),
+		rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		panic(err)
 	}

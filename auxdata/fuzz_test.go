@@ -14,7 +14,7 @@ func FuzzPool(f *testing.F) {
 	schema := dataset.Schema{
 		Label: dataset.Label{Column: "y", Classes: []string{"a", "b"}},
 		Features: []dataset.Feature{
-			{Column: "n", Kind: dataset.Numeric, Min: -1, Max: 5}, {Column: "m", Kind: dataset.Numeric, Max: 1, Log: true, Missing: true},
+			{Column: "n", Kind: dataset.Numeric, Min: -1, Max: 5}, {Column: "m", Kind: dataset.Numeric, Max: 1, Log: true, FlagMissing: true},
 			{Column: "t", Kind: dataset.Categorical, Levels: []string{"u", "v"}},
 		},
 	}

@@ -40,16 +40,16 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ErrEmpty refuses a pool of no rows: no vote, moment or weight would mean anything.
-var ErrEmpty = errors.New("the public pool has no rows: give a file with at least one")
+// ErrNoRows refuses a pool of no rows: no vote, moment or weight would mean anything.
+var ErrNoRows = errors.New("the public pool has no rows: give a file with at least one")
 
 // Pool is the public pool of a study. All its fields are public.
 type Pool struct {
 	// Encoded is rows × schema.Dim(), features in [0,1].
 	Encoded *mat.Dense
-	// Marked is Encoded with missing cells as in a schema with MarkMissing. It is Encoded itself
-	// without a missing cell, and in a simulation of a kind that does not count these.
-	Marked *mat.Dense
+	// MissingMarked is Encoded with missing cells as in a schema with MarkMissing. It is Encoded
+	// itself without a missing cell, and in a simulation of a kind that does not count these.
+	MissingMarked *mat.Dense
 	// X is rows × map.Dim(), each row of norm at most 1, the intercept last.
 	X *mat.Dense
 	// Weight has a positive weight for each row; nil means equal weights.
@@ -68,7 +68,7 @@ const WeightColumn = "caucus_weight"
 // cells outside the schema, which were clamped or mapped to "other".
 func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Remark, error) {
 	if t.Rows() == 0 {
-		return nil, nil, ErrEmpty
+		return nil, nil, ErrNoRows
 	}
 	marking := s
 	marking.MarkMissing = true
@@ -76,10 +76,10 @@ func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Re
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode public pool: %w", err)
 	}
-	p := &Pool{Encoded: records.X, Marked: records.X}
+	p := &Pool{Encoded: records.X, MissingMarked: records.X}
 	if slices.ContainsFunc(records.X.RawMatrix().Data, math.IsNaN) {
 		p.Encoded = mat.DenseCopyOf(records.X)
-		for i, fill := 0, s.Filler(); i < t.Rows(); i++ {
+		for i, fill := 0, s.MissingFiller(); i < t.Rows(); i++ {
 			p.Encoded.SetRow(i, fill(records.X.RawRowView(i)))
 		}
 	}
@@ -154,7 +154,7 @@ func formatWeights(weight []float64) []string {
 // Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations, with their digest. The
 // caller sets Marked if some cell is missing.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
-	p := &Pool{Encoded: encoded, Marked: encoded, X: m.Apply(encoded)}
+	p := &Pool{Encoded: encoded, MissingMarked: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {
 		h := sha256.New()
 		n, _ := encoded.Dims()
@@ -233,7 +233,7 @@ func writeColumns(out *csvfile.Writer, t *dataset.Table, columns, weight []strin
 			if !ok {
 				return fmt.Errorf("the public pool has no column %q, which its schema names: add "+
 					"it to the pool, or leave it out of the schema%s", name,
-					dataset.SharedNames([]string{name}, t.Columns()))
+					dataset.SharedNamesNote([]string{name}, t.Columns()))
 			}
 			row[j] = cell
 		}
@@ -260,8 +260,9 @@ func ReadCSV(b []byte, want Digest) (*dataset.Table, error) {
 	return t, nil
 }
 
-// Weighted returns a pool of the same rows under one positive weight per row, with its own digest.
-func (p *Pool) Weighted(weight []float64) (*Pool, error) {
+// WithWeights returns a pool of the same rows under one positive weight per row, with its own
+// digest.
+func (p *Pool) WithWeights(weight []float64) (*Pool, error) {
 	if len(weight) != p.Rows() {
 		return nil, fmt.Errorf("weigh public pool: have %d weights for %d rows", len(weight),
 			p.Rows())

@@ -73,7 +73,7 @@ func TestEmptyPool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := New(s, dataset.Identity(s), table); !errors.Is(err, ErrEmpty) {
+	if _, _, err := New(s, dataset.Identity(s), table); !errors.Is(err, ErrNoRows) {
 		t.Errorf("have %v, want ErrEmpty", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestEmptyPool(t *testing.T) {
 // TestWeighted: weights change the digest and the mean, and leave the first pool unchanged.
 func TestWeighted(t *testing.T) {
 	a, _, _ := pool(t, "age,town\n0,north\n100,south\n")
-	b, err := a.Weighted([]float64{1, 3})
+	b, err := a.WithWeights([]float64{1, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestWeighted(t *testing.T) {
 		t.Errorf("weighted mean over plain mean is %v, want %v", got, want)
 	}
 	for _, bad := range [][]float64{{1}, {1, 0}, {1, -1}} {
-		if _, err := a.Weighted(bad); err == nil {
+		if _, err := a.WithWeights(bad); err == nil {
 			t.Errorf("weights %v are accepted", bad)
 		}
 	}

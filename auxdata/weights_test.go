@@ -18,12 +18,12 @@ func TestWeightsThatCannotBeAdded(t *testing.T) {
 	p := Virtual(mat.NewDense(2, 1, []float64{0, 1}), dataset.Identity(schema))
 	for _, weight := range [][]float64{{1e308, 1e308}, {math.Inf(1), 1}, {math.NaN(), 1}, {0, 1},
 		{1e-200, 1e-200}} {
-		if _, err := p.Weighted(weight); err == nil {
+		if _, err := p.WithWeights(weight); err == nil {
 			t.Errorf("weights %v were accepted", weight)
 		}
 	}
 	for _, weight := range [][]float64{{1e100, 1e-300}, {1e-100, 1e-320}} {
-		w, err := p.Weighted(weight)
+		w, err := p.WithWeights(weight)
 		if err != nil {
 			t.Fatalf("weights %v: %v", weight, err)
 		}

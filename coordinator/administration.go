@@ -34,7 +34,7 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	}
 	reply := &pb.ListMembersReply{}
 	for _, m := range members {
-		seen, runs := s.presence.Member(m.Name, s.config.Clock.Now())
+		seen, runs := s.presence.LastCall(m.Name, s.config.Clock.Now())
 		reply.Members = append(reply.Members, &pb.Member{
 			SeenUnixMillis: seen, Runs: runs, Tags: m.Tags, Token: m.Token,
 			Name: m.Name, Role: string(m.Role), Status: m.Status, ExpiresUnixMillis: m.Expires.UnixMilli(),
@@ -49,7 +49,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return members.FirstError(err)
+		return members.HeaderError(err)
 	}
 	h := first.GetHeader()
 	switch {
@@ -64,7 +64,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	if err == nil {
 		return stream.SendAndClose(&pb.UploadPoolReply{})
 	}
-	if !errors.Is(err, records.ErrNone) {
+	if !errors.Is(err, records.ErrNoRow) {
 		return err
 	}
 	release, err := s.upload(ctx)
@@ -80,7 +80,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 		return fmt.Errorf("%w: the pool does not have digest %s", protocol.ErrDamaged, digest)
 	}
 	err = s.store.Update(ctx, func(tx records.Tx) error {
-		if _, err := tx.PoolSize(digest); !errors.Is(err, records.ErrNone) {
+		if _, err := tx.PoolSize(digest); !errors.Is(err, records.ErrNoRow) {
 			return err // another call stored it meanwhile
 		}
 		return tx.AddPool(digest, data)
@@ -99,7 +99,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return members.FirstError(err)
+		return members.HeaderError(err)
 	}
 	h := first.GetHeader()
 	switch {
@@ -155,7 +155,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 		Created: s.config.Clock.Now(), State: study.InDraft,
 	}
 	err = s.store.Update(ctx, func(tx records.Tx) error {
-		if _, err := tx.Study(hash); !errors.Is(err, records.ErrNone) {
+		if _, err := tx.Study(hash); !errors.Is(err, records.ErrNoRow) {
 			return err // another call stored it meanwhile
 		}
 		all, err := tx.Studies()

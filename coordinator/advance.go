@@ -22,7 +22,7 @@ const foldBatch = 32
 type releaser struct {
 	ledger   *privacy.Ledger
 	journal  privacy.Journal
-	head     *folder.Head
+	head     *folder.LedgerHead
 	witness  *witnesses
 	signer   *protocol.Signer
 	repairer repairer
@@ -130,7 +130,7 @@ func (rs *runningStudy) add(ctx context.Context, task study.Task) (total int, er
 					return err
 				}
 			}
-			batch, err := tx.Unfolded(rs.hash, "", rs.batch)
+			batch, err := tx.UnsummedContributions(rs.hash, "", rs.batch)
 			total, more = n+len(batch), len(batch) > 0
 			if err != nil || !more {
 				return err

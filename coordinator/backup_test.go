@@ -51,12 +51,12 @@ func TestBackup(t *testing.T) {
 		!strings.Contains(err.Error(), "move it away") {
 		t.Errorf("restored over a folder: %v", err)
 	}
-	if report := must(folder.CheckBackup(ctx, out, dir)); report.Behind != 1 {
-		t.Errorf("the backup is %d entries behind", report.Behind)
+	if report := must(folder.CheckBackup(ctx, out, dir)); report.NewerEntries != 1 {
+		t.Errorf("the backup is %d entries behind", report.NewerEntries)
 	}
 	must(0, os.Rename(dir, dir+".away"))
-	if report := must(folder.Restore(ctx, out, dir)); report.Behind != 1 {
-		t.Errorf("the restored folder is %d entries behind", report.Behind)
+	if report := must(folder.Restore(ctx, out, dir)); report.NewerEntries != 1 {
+		t.Errorf("the restored folder is %d entries behind", report.NewerEntries)
 	}
 	w.start()
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))

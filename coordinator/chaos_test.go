@@ -98,7 +98,7 @@ func runReplica() {
 	must(0, json.Unmarshal([]byte(os.Getenv(replicaSize)), &size))
 	dir := os.Getenv(replicaFolder)
 	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
-	config.Tick, config.WitnessWait, config.Grace = 2*time.Millisecond, 0, 0
+	config.CheckInterval, config.WitnessWait, config.StopGrace = 2*time.Millisecond, 0, 0
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
 	config.Limits.AllConnections, config.Limits.AllCalls = 20_000, 20_000
 	config.Log = slog.New(slog.NewTextHandler(must(os.OpenFile(filepath.Join(dir, "log"),
@@ -133,7 +133,7 @@ func runReplica() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	var err error
-	if config.Stores, err = Lead(ctx, config); err == nil {
+	if config.Stores, err = WaitToLead(ctx, config); err == nil {
 		if s, err = New(config); err == nil {
 			err = s.Run(ctx)
 		}
@@ -665,7 +665,7 @@ func unharmed(t *testing.T, size chaosSize) {
 	w.stop()
 	w.stopHelper()
 	dir, second := w.copied(t)
-	must(folder.Move(ctx, dir, c.pair.Address()))
+	must(folder.MoveToPostgreSQL(ctx, dir, c.pair.Address()))
 	db := must(sql.Open("pgx", c.pair.Address()))
 	defer db.Close()
 	must(db.Exec(witnessed))

@@ -40,13 +40,17 @@ const (
 // stored last, and distrusts a clock that went back, or that went forward by more than stop.
 func (c *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
 	var last time.Time
-	err := c.store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.Clock(); return err })
-	if err != nil && !errors.Is(err, records.ErrNone) {
+	err := c.store.View(ctx, func(tx records.Tx) (err error) {
+		last,
+			err = tx.LastTime()
+		return err
+	})
+	if err != nil && !errors.Is(err, records.ErrNoRow) {
 		return fmt.Errorf("read the last stored time: %w", err)
 	}
 	c.mu.Lock()
 	c.saved = -1
-	if errors.Is(err, records.ErrNone) || !studies {
+	if errors.Is(err, records.ErrNoRow) || !studies {
 		c.trust()
 	} else {
 		c.at, c.since, c.ahead = last, c.clock.Elapsed(), stop
@@ -109,5 +113,5 @@ func (c *clockWatch) save(ctx context.Context, atOnce bool) error {
 	if !due {
 		return nil
 	}
-	return c.store.Update(ctx, func(tx records.Tx) error { return tx.SetClock(now) })
+	return c.store.Update(ctx, func(tx records.Tx) error { return tx.SetLastTime(now) })
 }

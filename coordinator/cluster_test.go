@@ -64,7 +64,7 @@ func standBy(t *testing.T, c folder.Config) (led <-chan *folder.Stores, stop fun
 	got, done := make(chan *folder.Stores, 1), make(chan bool)
 	go func() {
 		defer close(done)
-		stores, err := Lead(ctx, c)
+		stores, err := WaitToLead(ctx, c)
 		if err != nil && ctx.Err() == nil {
 			t.Errorf("stand by: %v", err)
 		}
@@ -174,7 +174,7 @@ func TestCluster(t *testing.T) {
 	w.wait("trial", study.Released)
 	soon(t, "the second keeps the head", func() bool {
 		kept := must(privacy.ParseHead(string(must(os.ReadFile(second.Head)))))
-		return kept == w.server.scheduler.releaser.head.Now() && kept.Sequence == 1
+		return kept == w.server.scheduler.releaser.head.Current() && kept.Sequence == 1
 	})
 
 	// The leader ends in the middle of the next study.
@@ -218,12 +218,12 @@ func TestTwoDatabases(t *testing.T) {
 	must(0, err)
 	other, err := cluster.Open(cluster.Config{
 		Name: "copy", Endpoints: cluster.Endpoints{Listen: "127.0.0.1:0", Join: []string{w.config.Replicas.Listen}}, Server: server, Client: client, Log: w.config.Log,
-	}, cluster.State{Address: "copy.example.org:1", Database: "1/1/copy", Leads: true, Epoch: 1})
+	}, cluster.State{Address: "copy.example.org:1", Database: "1/1/copy", IsLeader: true, Epoch: 1})
 	must(0, err)
 	soon(t, "the leader hears of its rival", func() bool { return rival(w.server.cluster) != nil })
-	if _, found := other.View().Rival(); !found {
+	if _, found := other.View().RivalLeader(); !found {
 		soon(t, "the rival hears of the leader", func() bool {
-			_, found := other.View().Rival()
+			_, found := other.View().RivalLeader()
 			return found
 		})
 	}
@@ -238,7 +238,7 @@ func TestTwoDatabases(t *testing.T) {
 		w.server.scheduler.releaser.journal))[privacy.Party].Charges; n != 0 {
 		t.Errorf("%d charges", n)
 	}
-	if err := (watching{w.server}).Health().Rival; err == nil ||
+	if err := (watching{w.server}).Health().RivalLeader; err == nil ||
 		!strings.Contains(err.Error(), "copy.example.org:1") {
 		t.Errorf("readyz says %v", err)
 	}
@@ -352,7 +352,7 @@ func TestNewerWaits(t *testing.T) {
 	defer db.Close()
 	older := joins("older", w.config.Replicas.Listen)
 	newer := sibling(t, w)
-	newer.Replicas.Join = []string{older.View().Own.At}
+	newer.Replicas.Join = []string{older.View().Own.GossipAddress}
 	led, _ := standBy(t, newer)
 	soon(t, "all see all", func() bool { return len(older.View().Members) == 3 })
 	must(db.Exec("UPDATE caucus_store.version SET number = number - 1"))
@@ -374,11 +374,11 @@ func TestNewerWaits(t *testing.T) {
 	w.stop = func() {}
 
 	third := sibling(t, w)
-	third.Replicas.Join = []string{joins("older again").View().Own.At}
+	third.Replicas.Join = []string{joins("older again").View().Own.GossipAddress}
 	led, _ = standBy(t, third)
 	stores = <-led
 	defer stores.Close()
-	if _, found := stores.Cluster.View().Older(); !found {
+	if _, found := stores.Cluster.View().OlderProgram(); !found {
 		t.Error("it heard of no older one, so the test proves nothing")
 	}
 }
@@ -441,19 +441,19 @@ func TestHolders(t *testing.T) {
 	o := database.NewObserver(late.Store)
 	defer o.Close()
 	must(0, f.identify(ctx, o, time.Minute))
-	lacks := must(stores.Store.Unreadable(ctx))
+	lacks := must(stores.Store.UndecryptableStudies(ctx))
 	if len(lacks) == 0 {
 		t.Fatal("it lacks nothing, so the test proves nothing")
 	}
 	// This replica's key is not the study's: another leader made a new key while this one was cut
 	// off.
-	f.keys.Take(lacks, map[study.Hash][]byte{lacks[0]: make([]byte, 32)})
-	if len(must(stores.Store.Unreadable(ctx))) != len(lacks) {
+	f.keys.Adopt(lacks, map[study.Hash][]byte{lacks[0]: make([]byte, 32)})
+	if len(must(stores.Store.UndecryptableStudies(ctx))) != len(lacks) {
 		t.Fatal("it reads a ballot under another key")
 	}
 	soon(t, "it gets the key", func() bool {
 		must(0, f.askHolders(ctx, stores.Store))
-		return len(must(stores.Store.Unreadable(ctx))) == 0
+		return len(must(stores.Store.UndecryptableStudies(ctx))) == 0
 	})
 	w.stop = func() {}
 }

@@ -50,7 +50,7 @@ func (rs *runningStudy) confirm(ctx context.Context) (over string, err error) {
 		return sharesForgot, nil
 	}
 	err = rs.withPlan(ctx, func() error {
-		return rs.sharing.server.Confirm(ctx, rs.hash, rs.sharing.helper)
+		return rs.sharing.server.ConfirmAcceptance(ctx, rs.hash, rs.sharing.helper)
 	})
 	switch {
 	case errors.Is(err, aggregators.ErrFailed):

@@ -160,7 +160,7 @@ func TestHelperSnapshot(t *testing.T) {
 	}
 	w.stopHelper()
 	r := must(helper.Reconcile(ctx, w.helper, nil))
-	if !r.Behind || len(r.Charged) != 1 || !r.Charged[0].Equal(line.Costs[0]) {
+	if !r.WasRestored || len(r.Charged) != 1 || !r.Charged[0].Equal(line.Costs[0]) {
 		t.Errorf("reconciled: %+v, want one charge of %v", r, line.Costs)
 	}
 	must(0, w.startHelper())

@@ -67,7 +67,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 			private = stored
 			return nil
 		}
-		if err != nil && !errors.Is(err, records.ErrNone) {
+		if err != nil && !errors.Is(err, records.ErrNoRow) {
 			return err
 		}
 		if private, err = server.NewSealKey(); err != nil {
@@ -130,7 +130,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 		receipt, err = tx.Receipt(c.hash, party)
 		return err
 	})
-	if errors.Is(err, records.ErrNone) || err == nil && receipt.Body == (study.BodyDigest{}) {
+	if errors.Is(err, records.ErrNoRow) || err == nil && receipt.Body == (study.BodyDigest{}) {
 		// no answer was carried, or its receipt was deleted (records: forgetDigests)
 		return reply, nil
 	}
@@ -151,7 +151,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return members.FirstError(err)
+		return members.HeaderError(err)
 	}
 	h := first.GetHeader()
 	switch most := uint64(s.config.Limits.Body) + beside; {
@@ -173,7 +173,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	if err != nil {
 		return err
 	}
-	if _, _, err := s.certificates.Of(ctx, answer.Party); err != nil {
+	if _, _, err := s.certificates.Validity(ctx, answer.Party); err != nil {
 		return err
 	}
 	c := s.registry.byHash(answer.Plan)
@@ -190,7 +190,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 		return err
 	}
 	if calls {
-		s.presence.Note(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
+		s.presence.RecordCall(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
 	}
 	if err := s.accept(ctx, c, answer.Party, opened); err != nil {
 		return err
@@ -243,7 +243,7 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 	// Store the key before the contribution, so that every contribution has the key that encrypts
 	// its receipt.
 	err = s.store.Update(ctx, func(tx records.Tx) error {
-		if err := s.certificates.Within(tx, caller); err != nil {
+		if err := s.certificates.CheckInTransaction(tx, caller); err != nil {
 			return err
 		}
 		return tx.SetReceiptKey(c.hash, study.PartyID(caller.Name), o.ReceiptKey)
@@ -267,7 +267,7 @@ func (s *Server) unseal(ctx context.Context, c *runningStudy,
 		private, _, err = tx.SealKey(c.hash)
 		return err
 	})
-	none := errors.Is(err, records.ErrNone)
+	none := errors.Is(err, records.ErrNoRow)
 	if none {
 		if err := s.tooLate(ctx, c, study.PartyID(a.Party.Name)); err != nil {
 			return protocol.OpenedAnswer{}, err

@@ -194,7 +194,7 @@ func TestCarried(t *testing.T) {
 		t.Errorf("p3 is told %+v", c.About().Summary)
 	}
 	must(0, w.server.store.View(ctx, func(tx records.Tx) error {
-		if _, _, err := tx.SealKey(opened.Hash); !errors.Is(err, records.ErrNone) {
+		if _, _, err := tx.SealKey(opened.Hash); !errors.Is(err, records.ErrNoRow) {
 			t.Errorf("the key that answers are sealed to is still there: %v", err)
 		}
 		return nil

@@ -129,7 +129,7 @@ func (rs *runningStudy) amend(ctx context.Context, r releaser,
 		return a, err
 	}
 	now := r.repairer.watch.clock.Now()
-	document, err := rs.machine.Chain.Next(ending, failed, now, r.head.Now())
+	document, err := rs.machine.Chain.Next(ending, failed, now, r.head.Current())
 	if err != nil {
 		return a, err
 	}
@@ -141,7 +141,7 @@ func (rs *runningStudy) amend(ctx context.Context, r releaser,
 			if !ok {
 				// the failure deleted the bodies, so the contributions are marked as lost
 				if failed {
-					return tx.LoseSum(rs.hash, now)
+					return tx.MarkSumLost(rs.hash, now)
 				}
 				return nil
 			}

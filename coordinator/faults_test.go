@@ -349,7 +349,7 @@ func TestNothingInTheLog(t *testing.T) {
 // TestGracefulStop: at a stop, open calls end and Run returns within the grace period.
 func TestGracefulStop(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *folder.Config) { c.Grace = 100 * time.Millisecond })
+	w := newWorld(t, func(c *folder.Config) { c.StopGrace = 100 * time.Millisecond })
 	id := w.identity("slow")
 	stream := must(pb.NewStudiesClient(w.raw(id)).Contribute(ctx)) // never ends by itself
 	for w.server.calls("party/slow") == 0 {

@@ -136,7 +136,7 @@ func TestExpiredMidStream(t *testing.T) {
 func TestSlowUploads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *folder.Config) {
-		c.Limits.Silence, c.Limits.Slowest = 200*time.Millisecond, 1000
+		c.Limits.MaxPause, c.Limits.MinUploadRate = 200*time.Millisecond, 1000
 	})
 	id := w.identity("p0")
 	pool := poolOf(800)

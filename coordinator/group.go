@@ -121,7 +121,7 @@ func (rs *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest
 	rs.machine = nil // after a panic the store may lack the machine's steps
 	err := rs.store.Update(ctx, func(tx records.Tx) error {
 		for i, p := range group {
-			if p.err = rs.certificates.Within(tx, p.caller); p.err != nil {
+			if p.err = rs.certificates.CheckInTransaction(tx, p.caller); p.err != nil {
 				continue
 			}
 			from := machine.State
@@ -132,7 +132,7 @@ func (rs *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest
 				continue
 			}
 			wrote := false
-			undone, err := tx.Try(func() error {
+			undone, err := tx.Savepoint(func() error {
 				wrote, err = rs.keep(tx, from, effects, p)
 				return err
 			})

@@ -230,7 +230,7 @@ func TestKeptRepairDeadline(t *testing.T) {
 	w.config.WitnessWait = 0
 	w.start()
 	w.until("stored contributions are damaged: check the disk. Their parties are asked for the same bytes")
-	w.clock.add(w.config.Repair + time.Minute)
+	w.clock.add(w.config.RepairWait + time.Minute)
 	got := w.wait("trial", study.Released)
 	if !slices.Equal(got.ContributedBy, []string{"p0", "p2"}) ||
 		!slices.Equal(got.Missing, []string{"p1"}) {
@@ -291,7 +291,7 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	c := folder.DefaultConfig(".")
 	c.WitnessWait, c.Clock = 0, clock.Clock{}.Complete()
 	c.Checkpoint, c.Log = func(string) {}, slog.New(slog.DiscardHandler)
-	s := &Server{config: c, counts: watch.NewCounts(), authority: must(server.NewAuthority(now)),
+	s := &Server{config: c, counts: watch.NewMetrics(), authority: must(server.NewAuthority(now)),
 		signer: signer, store: store}
 	s.keys = must(protocol.FollowKeys(signer.Key(), nil))
 	must(0, s.assemble(&pages{}))

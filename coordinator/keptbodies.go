@@ -21,7 +21,7 @@ func (rs *runningStudy) bodies(ctx context.Context, s *life.Study) study.Bodies 
 				body, err = tx.Body(rs.hash, party)
 				return err
 			})
-			if errors.Is(err, records.ErrNone) {
+			if errors.Is(err, records.ErrNoRow) {
 				err = fmt.Errorf("%w: that of %s", errMissingBody, party)
 			}
 			if !yield(body, err) || err != nil {

@@ -42,7 +42,7 @@ const childBatch = 3
 func runChild() {
 	dir := os.Getenv(childFolder)
 	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
-	config.Tick, config.WitnessWait, config.Single = 2*time.Millisecond, 0, true
+	config.CheckInterval, config.WitnessWait, config.AllowNoStandby = 2*time.Millisecond, 0, true
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
 	kill, times := os.Getenv(childKill), map[string]int{}
 	var s *Server
@@ -170,7 +170,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 		copyFolder(dir, w.config.Dir)
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
 		if store != nil {
-			must(folder.Move(context.Background(), dir, store(t)))
+			must(folder.MoveToPostgreSQL(context.Background(), dir, store(t)))
 		}
 		effects, restarts := runKilled(t, dir, kill, plan, operator, identities,
 			func(protocol.Signed) [][]byte {

@@ -305,14 +305,15 @@ func TestKillTold(t *testing.T) {
 			}
 			_ = c.cmd.Wait()
 			late.Stop()
-			ask(dir, shares.Coordinator, dir+".shares.head", folder.SharesKey,
+			ask(dir, shares.Coordinator, dir+".shares.head", folder.HelperSigningKeyFile,
 				func(a *aggregators.Server) {
 					told = len(must(a.UnreportedFailures(ctx))) == 0
 				})
 		}
 		helpers, _ = h.end()
 		ask(second, shares.Helper, second+".head", "signer.key", func(a *aggregators.Server) {
-			if n := must(a.Counts(ctx)); n != (aggregators.Counts{Failed: 1, Right: 3}) {
+			if n := must(a.Counts(ctx)); n != (aggregators.StudyCounts{Failed: 1,
+				ContributionsAccepted: 3}) {
 				t.Errorf("killed at %q, the helper at %q: it has %+v", killCoordinator, killHelper,
 					n)
 			}

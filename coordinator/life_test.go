@@ -142,7 +142,7 @@ func TestLife(t *testing.T) {
 		if sum, n, err := tx.Sum(draft.Hash); sum != nil || n != 0 || err != nil {
 			t.Errorf("sum of %d is left (%v)", n, err)
 		}
-		if left := must(tx.Unfolded(draft.Hash, "", 9)); len(left) != 0 {
+		if left := must(tx.UnsummedContributions(draft.Hash, "", 9)); len(left) != 0 {
 			t.Errorf("%d ballots are left", len(left))
 		}
 		return nil

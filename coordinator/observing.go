@@ -72,9 +72,10 @@ func (f *follower) observe(ctx context.Context) func() {
 				}
 			}
 			v := f.cluster.View()
-			if leader, known := v.Leader(); known && leader.Head != "" && leader.Head != head {
-				head = leader.Head
-				if err := folder.RememberHead(f.config, head); err != nil {
+			if leader, known := v.Leader(); known && leader.LedgerHead != "" &&
+				leader.LedgerHead != head {
+				head = leader.LedgerHead
+				if err := folder.StoreReplicaHead(f.config, head); err != nil {
 					f.config.Log.Error("the leader's ledger head is not kept", "error", err)
 				}
 			}
@@ -104,7 +105,7 @@ func (f *follower) identify(
 	defer stop()
 	id, err := o.Identity(ctx)
 	if err == nil {
-		f.cluster.Announce(func(own *cluster.State) { own.Database = id })
+		f.cluster.UpdateState(func(own *cluster.State) { own.Database = id })
 	}
 	return err
 }
@@ -114,7 +115,7 @@ func (f *follower) endSilent(
 ) {
 	one, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
-	switch ended, err := o.EndSilent(one, epoch, after); {
+	switch ended, err := o.EndSilentLeader(one, epoch, after); {
 	case ended:
 		f.config.Log.Warn("the leader is silent to PostgreSQL and to the other replicas: its sessions were ended", "epoch", epoch)
 	case err != nil && ctx.Err() == nil:

@@ -151,7 +151,7 @@ func TestSilentHelper(t *testing.T) {
 	until("its silence is not noticed", func() bool {
 		return strings.Contains(w.state().Reason, "waits for the helper, which has not answered since 20")
 	})
-	if health := (watching{w.server}).Health(); health.Silent.IsZero() {
+	if health := (watching{w.server}).Health(); health.HelperSilentSince.IsZero() {
 		t.Error("metrics and /readyz do not know of it")
 	}
 	if s := must(w.parties["p1"].Study(ctx, "trial")); s.Helper.Document != nil {

@@ -88,7 +88,7 @@ func TestPoolResumesAfterKill(t *testing.T) {
 		t.Fatalf("the killed process left %d of %d bytes", had, len(pool))
 	}
 
-	left := func() float64 { return w.server.gate.Traffic().Left["party/p0"] }
+	left := func() float64 { return w.server.gate.Traffic().BytesLeft["party/p0"] }
 	// The server may still be sending to the killed process. Wait until the meter, which otherwise
 	// only rises, no longer falls.
 	before := left()

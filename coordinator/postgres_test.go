@@ -58,11 +58,11 @@ func TestMove(t *testing.T) {
 	before := members()
 	w.stop()
 	to := testserver.Database(t)
-	if n := must(folder.Move(ctx, w.config.Dir, to)); n < 10 {
+	if n := must(folder.MoveToPostgreSQL(ctx, w.config.Dir, to)); n < 10 {
 		t.Errorf("%d rows", n)
 	}
-	must(folder.Move(ctx, w.config.Dir, to)) // again, as after a kill
-	if _, err := folder.Move(ctx, w.config.Dir, testserver.Database(t)); err == nil {
+	must(folder.MoveToPostgreSQL(ctx, w.config.Dir, to)) // again, as after a kill
+	if _, err := folder.MoveToPostgreSQL(ctx, w.config.Dir, testserver.Database(t)); err == nil {
 		t.Error("it was moved a second time")
 	}
 	w.config.Store = must(folder.LoadConfig(filepath.Join(w.config.Dir, folder.ConfigFile))).Store
@@ -133,7 +133,7 @@ func TestReplicas(t *testing.T) {
 	took := make(chan error, 1)
 	go func() {
 		var err error
-		other.Stores, err = Lead(ctx, other)
+		other.Stores, err = WaitToLead(ctx, other)
 		took <- err
 	}()
 	s := w.small(2)
@@ -222,14 +222,14 @@ func TestOldLeader(t *testing.T) {
 	s := w.opened()
 	w.stop()
 	w.config.Store = testserver.Database(t)
-	must(folder.Move(ctx, w.config.Dir, w.config.Store))
+	must(folder.MoveToPostgreSQL(ctx, w.config.Dir, w.config.Store))
 	old := must(New(w.config)) // none of its goroutines run, so it notices nothing
 	defer old.Close()
 	db := must(sql.Open("pgx", w.config.Store))
 	defer db.Close()
 	// the session of its lock
 	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"))
-	next := must(database.Acquire(ctx, w.config.Store, "next", true, func(error) {}))
+	next := must(database.AcquireLease(ctx, w.config.Store, "next", true, func(error) {}))
 	defer next.Release()
 	var text string
 	must(0, db.QueryRow(`SELECT string_agg(format('SELECT %L, t::text FROM %I.%I AS t', tablename, schemaname, tablename), ' UNION ALL ') || ' ORDER BY 1, 2'
@@ -258,7 +258,7 @@ func TestOldLeader(t *testing.T) {
 		},
 		"shares": func() error { return old.sharing.server.Cancel(ctx, s.Hash, "late") },
 	} {
-		if err := write(); !errors.Is(err, database.ErrLost) {
+		if err := write(); !errors.Is(err, database.ErrLeaseLost) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if after := rows(); !slices.Equal(after, before) {

@@ -104,8 +104,9 @@ func TestReleasePutBack(t *testing.T) {
 			got := must(folder.RestoreReleases(ctx, dir, []protocol.SignedRelease{r},
 				w.clock.Now()))
 			if len(got) != 1 || got[0].Study != s.Hash || got[0].Name != "trial" ||
-				got[0].Was != l.was || !strings.Contains(got[0].Why, l.why) || l.why == "" &&
-				got[0].Why != "" {
+				got[0].StateBefore != l.was || !strings.Contains(got[0].Why, l.why) ||
+				l.why == "" &&
+					got[0].Why != "" {
 				t.Fatalf("put back: %+v", got)
 			}
 			if l.between != nil {
@@ -149,7 +150,7 @@ func TestReleasePutBack(t *testing.T) {
 			defer store.Close()
 			must(0, store.View(ctx, func(tx records.Tx) error {
 				for _, p := range names(3) {
-					if _, err := tx.Body(s.Hash, p); !errors.Is(err, records.ErrNone) {
+					if _, err := tx.Body(s.Hash, p); !errors.Is(err, records.ErrNoRow) {
 						t.Errorf("the ballot of %s is left: %v", p, err)
 					}
 				}

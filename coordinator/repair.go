@@ -89,7 +89,7 @@ func (rs *runningStudy) inspect(ctx context.Context, m repairer) error {
 	var found []study.PartyID
 	for after, more := study.PartyID(""), true; more; {
 		err := rs.store.View(ctx, func(tx records.Tx) error {
-			batch, err := tx.Unfolded(rs.hash, after, rs.batch)
+			batch, err := tx.UnsummedContributions(rs.hash, after, rs.batch)
 			more = len(batch) > 0
 			for _, b := range batch {
 				after = b.Party
@@ -114,7 +114,7 @@ func (rs *runningStudy) inspect(ctx context.Context, m repairer) error {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	err = rs.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
-		return tx.Lose(rs.hash, found, now)
+		return tx.MarkLost(rs.hash, found, now)
 	})
 	// read the machine again, also after an error, because the commit may have happened
 	rs.machine = nil
@@ -145,7 +145,7 @@ func (rs *runningStudy) reseal(ctx context.Context, m repairer, missing []study.
 			if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
 				return nil // the study fails; its receipts stay
 			}
-			return tx.Drop(rs.hash, missing)
+			return tx.DropContributions(rs.hash, missing)
 		})
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (rs *runningStudy) loseFolded(ctx context.Context, m repairer, why error) e
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	_, err = rs.stepLocked(ctx, life.SumLost{}, func(tx records.Tx, _ life.Effect) error {
-		return tx.LoseSum(rs.hash, now)
+		return tx.MarkSumLost(rs.hash, now)
 	})
 	rs.inspected, rs.machine = false, nil // read the machine again, with the lost contributions
 	return err
@@ -187,7 +187,7 @@ func (rs *runningStudy) restoreLocked(ctx context.Context, caller protocol.Calle
 			if _, ok := e.(life.RestoreContribution); !ok {
 				return nil
 			}
-			if err := rs.certificates.Within(tx, caller); err != nil {
+			if err := rs.certificates.CheckInTransaction(tx, caller); err != nil {
 				return err
 			}
 			return tx.Restore(rs.hash, r.Party, body)

@@ -108,7 +108,7 @@ func TestDamagedBallot(t *testing.T) {
 func TestRepairDeadline(t *testing.T) {
 	ctx := context.Background()
 	w, s, _ := damagedWorld(t)
-	w.clock.add(w.config.Repair - time.Minute)
+	w.clock.add(w.config.RepairWait - time.Minute)
 	if got := w.wait("trial", study.Sealed); got.Contributed != 3 {
 		t.Errorf("before the deadline %d have contributed", got.Contributed)
 	}
@@ -135,7 +135,7 @@ func TestRepairDeadline(t *testing.T) {
 	w.flip("p0")
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
 	w.until("stored contributions are damaged")
-	w.clock.add(w.config.Repair)
+	w.clock.add(w.config.RepairWait)
 	if got := w.wait("trial", study.Failed); !strings.Contains(got.Reason, "minimum 2, have 1") {
 		t.Errorf("it failed: %s", got.Reason)
 	}
@@ -167,7 +167,7 @@ func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
 	w.flip("p0")
 	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
 	w.until("stored contributions are damaged")
-	w.clock.add(w.config.Repair + time.Hour)
+	w.clock.add(w.config.RepairWait + time.Hour)
 	w.until("it is not sealed without them")
 	if got := w.wait("trial", study.Sealed); got.Contributed != 3 {
 		t.Errorf("%d have contributed", got.Contributed)

@@ -66,7 +66,7 @@ func TestRevokedInTheStore(t *testing.T) {
 	ctx := t.Context()
 	revoke := func(w *world) (ctx context.Context, caller protocol.Caller) {
 		caller = w.callerOf("p0")
-		ctx = must(w.server.gate.Begin(t.Context(), caller, pb.Enrolment_Renew_FullMethodName))
+		ctx = must(w.server.gate.AdmitCall(t.Context(), caller, pb.Enrolment_Renew_FullMethodName))
 		must(0, w.server.store.Update(t.Context(), func(tx records.Tx) error {
 			return tx.Revoke("p0")
 		}))

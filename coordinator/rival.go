@@ -14,7 +14,7 @@ func rival(c *cluster.Cluster) error {
 		return nil
 	}
 	v := c.View()
-	r, found := v.Rival()
+	r, found := v.RivalLeader()
 	switch {
 	case !found:
 		return nil
@@ -52,10 +52,10 @@ func (r replicaMetrics) Collect(out chan<- prometheus.Metric) {
 			alive++
 		}
 	}
-	_, rivals := v.Rival()
+	_, rivals := v.RivalLeader()
 	gauge(replicasMetric, float64(alive), "alive")
 	gauge(replicasMetric, float64(len(v.Members)-alive), "gone")
-	gauge(leadsMetric, flag[v.Own.Leads])
-	gauge(epochMetric, float64(v.Newest))
-	gauge(rivalMetric, flag[v.Own.Leads && rivals])
+	gauge(leadsMetric, flag[v.Own.IsLeader])
+	gauge(epochMetric, float64(v.NewestKnownEpoch))
+	gauge(rivalMetric, flag[v.Own.IsLeader && rivals])
 }

@@ -191,7 +191,7 @@ func (rs *runningStudy) stepLocked(ctx context.Context, e life.Event,
 			case life.StoreState:
 				err = tx.SetState(rs.hash, from, s.State, s.Reason)
 			case life.DropContributions:
-				err = tx.Drop(rs.hash, s.Parties)
+				err = tx.DropContributions(rs.hash, s.Parties)
 			}
 			if err != nil {
 				return err
@@ -278,7 +278,7 @@ func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 	}
 	a := &studyChecker{task: task, maxBody: task.MaxBody(), shared: plan.Noise.Shared()}
 	if a.shared {
-		a.maxBody, err = uploading.MaxUpload(task)
+		a.maxBody, err = uploading.MaxUploadBytes(task)
 		return a, err
 	}
 	a.checker, err = study.NewChecker(task)
@@ -313,7 +313,7 @@ func (rs *runningStudy) poolSize(ctx context.Context) (uint64, error) {
 		rs.poolBytes, err = tx.PoolSize(rs.machine.Plan.Pool)
 		return err
 	})
-	if errors.Is(err, records.ErrNone) {
+	if errors.Is(err, records.ErrNoRow) {
 		err = nil
 	}
 	return rs.poolBytes, err
@@ -323,7 +323,7 @@ func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, e
 	var data []byte
 	err := s.View(ctx, func(tx records.Tx) error {
 		size, err := tx.PoolSize(d)
-		if errors.Is(err, records.ErrNone) {
+		if errors.Is(err, records.ErrNoRow) {
 			return fmt.Errorf("%w: pool %s: upload it first", protocol.ErrNotFound, d)
 		}
 		if err == nil {
@@ -510,7 +510,7 @@ func (rs *runningStudy) charged(ctx context.Context,
 	for _, charge := range charges {
 		if found, err := holds(study.ReleaseID(rs.hash,
 			checker.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
-			return found, records.Explain(err)
+			return found, records.WithAdvice(err)
 		}
 	}
 	return false, nil
@@ -522,7 +522,7 @@ func permanent(err error) bool {
 		!errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) &&
 		!errors.Is(err, records.ErrDamagedSum) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
-		records.Explain(err) == err
+		records.WithAdvice(err) == err
 }
 
 // sealByRule seals an open study that has enough contributions, once none arrived for the time that

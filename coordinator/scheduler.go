@@ -23,7 +23,7 @@ type scheduler struct {
 	tick     time.Duration
 	log      *slog.Logger
 	wake     chan struct{}
-	counts   *watch.Counts
+	counts   *watch.Metrics
 	onError  func(error) // gets the result of each move, nil for success
 	probed   string      // the last probe's error, "" if the helper answered
 }
@@ -131,7 +131,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	s.onError(err)
 	switch {
 	case err == nil:
-		watch.Since(s.counts.Folds, begun, s.clock.Elapsed())
+		watch.ObserveSeconds(s.counts.FoldSeconds, begun, s.clock.Elapsed())
 		c.setTrouble(nil)
 		c.wait = 0
 		_ = c.view(ctx, func(m *life.Study) error {

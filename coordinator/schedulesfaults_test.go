@@ -118,7 +118,7 @@ type faultyStore struct {
 
 func (f *faultyStore) View(ctx context.Context, fn func(records.Tx) error) error {
 	if err := f.pass("store read"); err != nil {
-		return records.Explain(err)
+		return records.WithAdvice(err)
 	}
 	return f.Store.View(ctx, func(tx records.Tx) error {
 		return fn(&watchedTx{Tx: tx, trial: f.trial})
@@ -127,7 +127,7 @@ func (f *faultyStore) View(ctx context.Context, fn func(records.Tx) error) error
 
 func (f *faultyStore) Update(ctx context.Context, fn func(records.Tx) error) error {
 	if err := f.pass("store begin"); err != nil {
-		return records.Explain(err)
+		return records.WithAdvice(err)
 	}
 	f.take()
 	w := &watchedTx{trial: f.trial}
@@ -144,7 +144,7 @@ func (f *faultyStore) Update(ctx context.Context, fn func(records.Tx) error) err
 	for _, e := range w.events {
 		e()
 	}
-	return records.Explain(f.pass("after store commit"))
+	return records.WithAdvice(f.pass("after store commit"))
 }
 
 // watchedTx tells a trial what a transaction wrote, after the commit.
@@ -164,7 +164,7 @@ func (w *watchedTx) watch(err error, event func()) error {
 // Try forgets what was undone.
 func (w *watchedTx) Try(fn func() error) (undone, err error) {
 	before := len(w.events)
-	undone, err = w.Tx.Try(fn)
+	undone, err = w.Tx.Savepoint(fn)
 	if undone != nil {
 		w.events = w.events[:before]
 	}
@@ -184,7 +184,7 @@ func (w *watchedTx) SetState(h study.Hash, from, s study.State, reason string) e
 // keptIn returns the kept bodies of a study in a store, in their canonical bytes.
 func keptIn(tx records.Tx, h study.Hash) []byte {
 	var all [][]byte
-	for _, c := range must(tx.Unfolded(h, "", 1<<20)) {
+	for _, c := range must(tx.UnsummedContributions(h, "", 1<<20)) {
 		all = append(all, c.Body)
 	}
 	return must(study.BodiesOf(all).MarshalBinary())
@@ -211,7 +211,7 @@ func (w *watchedTx) Sum(h study.Hash) (sum []byte, contributions int, err error)
 }
 
 func (w *watchedTx) Drop(h study.Hash, parties []study.PartyID) error {
-	return w.watch(w.Tx.Drop(h, parties), func() { w.trial.dropped(h, parties) })
+	return w.watch(w.Tx.DropContributions(h, parties), func() { w.trial.dropped(h, parties) })
 }
 
 func (w *watchedTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
@@ -219,7 +219,7 @@ func (w *watchedTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
 }
 
 func (w *watchedTx) SetClock(at time.Time) error {
-	return w.watch(w.Tx.SetClock(at), func() { w.trial.stored = true })
+	return w.watch(w.Tx.SetLastTime(at), func() { w.trial.stored = true })
 }
 
 func (w *watchedTx) Redeem(serial string, key [32]byte, certificate []byte) error {

@@ -329,7 +329,7 @@ func (t *trial) ended() {
 					none)
 			}
 			sum, n, _ := tx.Sum(h)
-			left, _ := tx.Unfolded(h, "", 1)
+			left, _ := tx.UnsummedContributions(h, "", 1)
 			if protocol.Final(state) && (sum != nil || n != 0 || len(left) != 0) {
 				t.broken("a study that is over leaves no ballot and no sum", "study %s", plan.Name)
 			}

@@ -31,7 +31,7 @@ type serverDisk struct {
 	scenes  map[*byte]saved // what a database holds that was carried over from a store's file
 	lives   int
 	earlier map[study.Hash][]byte
-	keys    *records.Keys
+	keys    *records.StudyKeys
 	lease   *database.Lease
 	tables  *records.SQL
 	journal *journal.Journal
@@ -57,17 +57,18 @@ func (sd *serverDisk) begin(store []byte) {
 			return err
 		})
 		must(database.CopyToServer(context.Background(), sd.at,
-			database.File{SQLite: records.File,
+			database.StoreFile{SQLite: records.File,
 				Path: path}, journal.SQLite(filepath.Join(dir, "ledger"))))
 		sd.scenes[&store[0]] = sd.save()
 	}
 	sd.load(sd.scenes[&store[0]], true, true)
-	sd.lives, sd.earlier, sd.keys = 0, map[study.Hash][]byte{}, records.NewKeys()
+	sd.lives, sd.earlier, sd.keys = 0, map[study.Hash][]byte{}, records.NewStudyKeys()
 	sd.open()
 }
 
 func (sd *serverDisk) open() {
-	sd.lease = must(database.Acquire(context.Background(), sd.at, "trial", true, func(error) {}))
+	sd.lease = must(database.AcquireLease(context.Background(), sd.at, "trial", true,
+		func(error) {}))
 	sd.tables, sd.journal = must(records.Open(sd.at)), must(journal.OpenServer(sd.at))
 	sd.tables.DB.Guard, sd.tables.Keys = sd.lease, sd.keys
 	sd.journal.Guard(sd.lease)
@@ -75,7 +76,7 @@ func (sd *serverDisk) open() {
 
 func (sd *serverDisk) reopen(now time.Time) (asked []string) {
 	sd.change()
-	return must(sd.tables.AskAgain(context.Background(), now))
+	return must(sd.tables.RequestBallotsAgain(context.Background(), now))
 }
 
 // change makes another replica the leader.
@@ -84,9 +85,9 @@ func (sd *serverDisk) change() {
 	now, _ := sd.keys.All()
 	switch sd.lives++; sd.lives % 3 {
 	case 0:
-		sd.keys = records.NewKeys()
+		sd.keys = records.NewStudyKeys()
 	case 2:
-		sd.keys = records.NewKeys()
+		sd.keys = records.NewStudyKeys()
 		sd.keys.Replace(sd.earlier)
 	}
 	sd.earlier = now

@@ -341,7 +341,7 @@ func (t *trial) start() error {
 	c.Clock = c.Clock.Complete()
 	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log,
 		&slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
-	s := &Server{config: c, counts: watch.NewCounts(), authority: t.authority, signer: t.signer}
+	s := &Server{config: c, counts: watch.NewMetrics(), authority: t.authority, signer: t.signer}
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
 	for _, name := range t.disk.reopen(t.clock.Now()) {
 		t.askedAgain(t.named[name])
@@ -409,7 +409,7 @@ func (w *wire) RecvMsg(m any) error {
 		return w.then
 	}
 	p := m.(*members.ReceivedMessage)
-	proto.Merge(p.Into.(proto.Message), w.sends[0])
+	proto.Merge(p.Message.(proto.Message), w.sends[0])
 	w.sends = w.sends[1:]
 	return nil
 }
@@ -435,7 +435,8 @@ var services = sync.OnceValue(func() map[string]grpc.ServiceInfo {
 // from is the context of a call on a new connection under a certificate, after handshake and
 // header.
 func (t *trial) from(c *x509.Certificate, method string) (context.Context, error) {
-	return t.server.gate.Begin(context.Background(), must(protocol.CallerOfCertificate(c)), method)
+	return t.server.gate.AdmitCall(context.Background(), must(protocol.CallerOfCertificate(c)),
+		method)
 }
 
 // call makes a unary call. It returns nil if no answer came.

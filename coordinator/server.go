@@ -51,15 +51,15 @@ type Server struct {
 	registry     *registry
 	scheduler    *scheduler
 	sharing      *sharing
-	counts       *watch.Counts
-	gate         *members.Gate
+	counts       *watch.Metrics
+	gate         *members.CallGate
 	presence     *watch.CallTracker
 	started      time.Time // when presence began to record callers
 	run          []byte    // identifies this process in notices
 
-	lost       <-chan struct{} // closed when another replica may lead; nil: never
-	ballotKeys *records.Keys   // nil without replicas
-	stopping   <-chan struct{} // closed when Run is about to return
+	lost       <-chan struct{}    // closed when another replica may lead; nil: never
+	ballotKeys *records.StudyKeys // nil without replicas
+	stopping   <-chan struct{}    // closed when Run is about to return
 	uploads    chan struct{}
 	listener   net.Listener
 	admitted   net.Listener // connections that passed the gate
@@ -84,7 +84,7 @@ type unimplemented struct {
 // New opens a coordinator's folder and listens; Run then serves. Call Close if Run is never called.
 // If the port is in use, the error is syscall.EADDRINUSE.
 func New(c folder.Config) (*Server, error) {
-	s := &Server{config: c.Complete(), counts: watch.NewCounts()}
+	s := &Server{config: c.WithDefaults(), counts: watch.NewMetrics()}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start coordinator: %w", err), s.Close())
 	}
@@ -102,10 +102,10 @@ func (s *Server) open() error {
 	stores := c.Stores
 	if stores == nil {
 		var err error
-		if stores, err = folder.LeadStores(context.Background(), c, nil); err != nil {
+		if stores, err = folder.OpenStoresAsLeader(context.Background(), c, nil); err != nil {
 			return err
 		}
-		if err := stores.AskAgain(context.Background(), c); err != nil {
+		if err := stores.RequestBallotsAgain(context.Background(), c); err != nil {
 			return errors.Join(err, stores.Close())
 		}
 	}
@@ -170,7 +170,7 @@ func (s *Server) assemble(j privacy.Journal) error {
 	s.sharing = &sharing{}
 	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates,
 		watch: &clockWatch{store: s.store, clock: c.Clock, log: c.Log}, point: c.Checkpoint}
-	if err := s.registry.open(ctx, c.LongestStop); err != nil {
+	if err := s.registry.open(ctx, c.MaxStop); err != nil {
 		return err
 	}
 	releaser, err := s.openLedger(j)
@@ -178,13 +178,13 @@ func (s *Server) assemble(j privacy.Journal) error {
 		return err
 	}
 	s.scheduler = &scheduler{
-		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
+		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.CheckInterval, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, onError: s.noteDamage,
 	}
 	s.presence, s.started, s.run = watch.NewCallTracker(c.Log), c.Clock.Now(), make([]byte, 16)
 	rand.Read(s.run)
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
-	s.gate = members.NewGate(s.certificates, c, s.counts.Registry)
+	s.gate = members.NewCallGate(s.certificates, c, s.counts.Registry)
 	s.Registrar = members.NewRegistrar(c, s.store,
 		folder.Keyring{Authority: s.authority, Keys: s.keys}, s.gate, s.address)
 	return nil
@@ -203,13 +203,13 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	if err != nil {
 		return releaser{}, err
 	}
-	head, kept, err := folder.OpenHead(context.Background(), s.config.HeadFile(), j)
+	head, kept, err := folder.OpenLedgerHead(context.Background(), s.config.HeadFile(), j)
 	if err != nil {
 		return releaser{}, err
 	}
 	last = max(last, kept)
-	if last > head.Now().Sequence {
-		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.Now().Sequence, "published", last)
+	if last > head.Current().Sequence {
+		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.Current().Sequence, "published", last)
 	}
 	witness := &witnesses{
 		store: s.store, journal: j, head: head, signer: s.signer, keys: s.keys, counts: s.counts, log: s.config.Log, cluster: s.cluster, clock: s.config.Clock, wait: s.config.WitnessWait,
@@ -219,14 +219,14 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	}
 	if s.cluster != nil {
 		head.Announce = func(h privacy.Head) {
-			s.cluster.Announce(func(own *cluster.State) { own.Head = h.String() })
+			s.cluster.UpdateState(func(own *cluster.State) { own.LedgerHead = h.String() })
 		}
-		head.Announce(head.Now())
+		head.Announce(head.Current())
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
-	return releaser{lost: last > head.Now().Sequence, ledger: ledger, journal: j, head: head,
+	return releaser{lost: last > head.Current().Sequence, ledger: ledger, journal: j, head: head,
 		witness: witness, signer: s.signer, software: s.config.Software,
-		repairer: repairer{watch: s.registry.watch, journal: j, repair: s.config.Repair,
+		repairer: repairer{watch: s.registry.watch, journal: j, repair: s.config.RepairWait,
 			log: s.config.Log}}, err
 }
 
@@ -247,7 +247,7 @@ func (s *Server) listen() error {
 		s.closers = append(s.closers, s.watcher.Close)
 	}
 	var options []grpc.ServerOption
-	if s.admitted, options, err = s.gate.Wrap(s.listener, s.authority); err != nil {
+	if s.admitted, options, err = s.gate.WrapListener(s.listener, s.authority); err != nil {
 		return err
 	}
 	s.grpc = grpc.NewServer(append(options,
@@ -263,7 +263,7 @@ func (s *Server) listen() error {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: protocol.PingEvery / 2, PermitWithoutStream: true,
 		}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.Silence,
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.MaxPause,
 			Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.WaitForHandlers(true),
 	)...)
@@ -300,8 +300,8 @@ func ignoreClosed(err error) error {
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // Run serves until ctx ends, and returns nil after an orderly stop. While it stops, it takes no new
-// call, lets calls under way end within Config.Grace, and interrupts folding and releasing where
-// the next start can resume.
+// call, lets calls under way end within Config.StopGrace, and interrupts folding and releasing
+// where the next start can resume.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -325,7 +325,7 @@ func (s *Server) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case <-s.lost:
-		err = database.ErrLost
+		err = database.ErrLeaseLost
 	case err = <-failed:
 		err = fmt.Errorf("serve: %w", err)
 	}
@@ -333,8 +333,8 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.health != nil {
 		s.health.Shutdown()
 	}
-	grace := s.config.Grace
-	if errors.Is(err, database.ErrLost) {
+	grace := s.config.StopGrace
+	if errors.Is(err, database.ErrLeaseLost) {
 		grace = 0
 	}
 	force := s.config.Clock.AfterFunc(grace, s.grpc.Stop)
@@ -370,7 +370,7 @@ func (s *Server) follows(ctx context.Context) {
 	for before := ""; ; {
 		changed := s.cluster.Changed()
 		all, keys := s.ballotKeys.All()
-		s.cluster.Announce(func(own *cluster.State) { own.Keys = len(all) })
+		s.cluster.UpdateState(func(own *cluster.State) { own.Keys = len(all) })
 		now := ""
 		if err := rival(s.cluster); err != nil {
 			now = err.Error()
@@ -399,7 +399,7 @@ func (s *Server) address() string {
 // damaged database. So monitoring notices the first damaged page. The mark stays until a start on
 // sound files.
 func (s *Server) noteDamage(err error) {
-	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
+	if !database.IsDamaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return
 	}
 	s.config.Log.Error("a file of this coordinator is damaged: stop it and restore a backup of the whole folder", "error", err)
@@ -412,16 +412,16 @@ func (s *Server) noteDamage(err error) {
 // releases through the coordinator's ledger.
 func (s *Server) openHelper(stores *folder.Stores) error {
 	c := s.config
-	if !c.Helper.Named() {
+	if !c.Helper.Configured() {
 		return nil
 	}
-	signer, err := protocol.LoadSigner(c.Path(folder.SharesKey))
+	signer, err := protocol.LoadSigner(c.Path(folder.HelperSigningKeyFile))
 	if err != nil {
 		return fmt.Errorf("helper: %w: caucus helper keys makes it", err)
 	}
 	server, err := aggregators.Open(context.Background(), aggregators.Config{
-		Role: shares.Coordinator, Store: stores.Shares, Head: c.SharesHead(), Guard: stores.Lease, Journal: stores.Journal, Ledger: s.scheduler.releaser.ledger,
-		Signer: signer, Other: c.Helper.Key, Checkpoint: c.Checkpoint,
+		Role: shares.Coordinator, Store: stores.SharesStore, Head: c.SharesHead(), Lease: stores.Lease, Journal: stores.Journal, Ledger: s.scheduler.releaser.ledger,
+		Signer: signer, OtherKey: c.Helper.Key, Checkpoint: c.Checkpoint,
 		Task: func(ctx context.Context, h study.Hash) (study.Task, error) {
 			study := s.registry.byHash(h)
 			if study == nil {

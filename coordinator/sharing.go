@@ -29,7 +29,7 @@ import (
 // sharing is this coordinator's own aggregator, with the connection to the helper.
 type sharing struct {
 	server *aggregators.Server // nil: there is no helper
-	helper *aggregators.Remote
+	helper *aggregators.RemoteHelper
 	keys   [2]protocol.SignerKey
 }
 
@@ -40,7 +40,7 @@ func (s *sharing) silent() time.Time {
 	if !s.helped() {
 		return time.Time{}
 	}
-	since, busy := s.helper.Silent()
+	since, busy := s.helper.SilentSince()
 	if busy {
 		return time.Time{}
 	}
@@ -52,7 +52,7 @@ func (s *sharing) works() string {
 	if !s.helped() {
 		return ""
 	}
-	since, busy := s.helper.Silent()
+	since, busy := s.helper.SilentSince()
 	if !busy || since.IsZero() {
 		return ""
 	}
@@ -126,7 +126,8 @@ func (rs *runningStudy) agree(ctx context.Context) error {
 
 // wireError gives an aggregator's error its code for the wire.
 func wireError(err error) error {
-	for _, e := range []error{aggregators.ErrConflict, aggregators.ErrBehind, aggregators.ErrOrder,
+	for _, e := range []error{aggregators.ErrConflict, aggregators.ErrBehind,
+		aggregators.ErrStepOrder,
 		aggregators.ErrFailed} {
 		if errors.Is(err, e) {
 			return fmt.Errorf("%w: %w", study.ErrNotOpen, err)
@@ -182,7 +183,7 @@ func (rs *runningStudy) checkUpload(ctx context.Context, t study.Task, body []by
 // that end the study.
 func temporary(err error) error {
 	for _, last := range []error{protocol.ErrHelper, aggregators.ErrFailed, aggregators.ErrConflict,
-		aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget,
+		aggregators.ErrStepOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget,
 		privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
 			return err
@@ -199,7 +200,7 @@ func sharesReason(err error) string {
 		return ended.reason
 	case errors.Is(err, aggregators.ErrFailed):
 		return "one of the two servers ended the study without a release, because it was put back to an older state or because the two disagree: its log says which; nothing was published"
-	case errors.Is(err, aggregators.ErrConflict), errors.Is(err, aggregators.ErrOrder):
+	case errors.Is(err, aggregators.ErrConflict), errors.Is(err, aggregators.ErrStepOrder):
 		return "the two servers do not agree about this study: one of them was put back to an older state, or does not follow the protocol; nothing was published"
 	}
 	return ""
@@ -223,7 +224,7 @@ func (rs *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, err := rs.advanceShares(ctx); err != nil {
 		return temporary(err)
 	}
-	m, err := server.Members(ctx, rs.hash)
+	m, err := server.Contributors(ctx, rs.hash)
 	if err != nil {
 		return temporary(err)
 	}
@@ -267,7 +268,7 @@ func (rs *runningStudy) giveToServers(ctx context.Context) error {
 		var n int
 		err := rs.store.View(ctx, func(tx records.Tx) (err error) {
 			if _, n, err = tx.Sum(rs.hash); err == nil {
-				batch, err = tx.Unfolded(rs.hash, "", rs.batch)
+				batch, err = tx.UnsummedContributions(rs.hash, "", rs.batch)
 			}
 			return err
 		})
@@ -324,7 +325,8 @@ func (rs *runningStudy) concludeShares(ctx context.Context, s *life.Study, t stu
 	if err != nil {
 		return fail(err)
 	}
-	return life.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(rs.sharing.keys), ledger)
+	return life.ConcludeShares(ctx, s, t, o.Contributions, o.Published[:],
+		o.Document(rs.sharing.keys), ledger)
 }
 
 // forgetShares ends a failing study at this coordinator's aggregator and deletes its contributions
@@ -335,7 +337,7 @@ func (rs *runningStudy) forgetShares(ctx context.Context, reason string, good bo
 	if err != nil || !is {
 		return ignoreHelper(err)
 	}
-	m, err := rs.sharing.server.Members(ctx, rs.hash)
+	m, err := rs.sharing.server.Contributors(ctx, rs.hash)
 	if err != nil || !good && len(m.Accepted)+len(m.Refused)+len(m.Waiting) == 0 {
 		return ignoreHelper(err)
 	}
@@ -380,7 +382,7 @@ func (rs *runningStudy) unshared(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := rs.sharing.server.Members(ctx, rs.hash)
+	m, err := rs.sharing.server.Contributors(ctx, rs.hash)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	w.config.Helper, w.config.Metrics = *report.Helper, "127.0.0.1:0"
 	if store != nil {
 		w.config.Store = store(t)
-		must(folder.Move(context.Background(), w.config.Dir, w.config.Store))
+		must(folder.MoveToPostgreSQL(context.Background(), w.config.Dir, w.config.Store))
 	}
 	w.start()
 	w.operator.Close()
@@ -195,7 +195,7 @@ func TestShared(t *testing.T) {
 		t.Errorf("contributed %v, missing %v, refused %v", r.Contributed, r.Missing,
 			r.Aggregated.Refused)
 	}
-	if known := must(uploading.KnownBy("p3", all[3])); r.Aggregated.Members[2] != known {
+	if known := must(uploading.UploadDigest("p3", all[3])); r.Aggregated.Members[2] != known {
 		t.Errorf("p3 sent %s, the set has %s", known, r.Aggregated.Members[2])
 	}
 	if bodies, sums := w.stored(); bodies != 0 || sums != 0 {

@@ -28,20 +28,20 @@ const (
 	identityAgain = 2 * time.Second
 )
 
-// Lead waits until this process leads, then opens a coordinator's databases for New
+// WaitToLead waits until this process leads, then opens a coordinator's databases for New
 // (Config.Stores). While it waits, it holds the keys of ballots that the leader sends, and watches
 // the leader (observe). If it leads and lacks keys, it asks the other replicas for theirs, and then
 // parties for their ballots. Without Config.Replicas it looks for no others.
-func Lead(ctx context.Context, c folder.Config) (*folder.Stores, error) {
+func WaitToLead(ctx context.Context, c folder.Config) (*folder.Stores, error) {
 	if c.Replicas.Listen == "" {
 		if c.Store != "" && strings.Contains(c.Address, ",") {
 			return nil, errAlone
 		}
-		stores, err := folder.LeadStores(ctx, c, nil)
+		stores, err := folder.OpenStoresAsLeader(ctx, c, nil)
 		if err != nil {
 			return nil, err
 		}
-		if err := stores.AskAgain(ctx, c); err != nil {
+		if err := stores.RequestBallotsAgain(ctx, c); err != nil {
 			return nil, errors.Join(err, stores.Close())
 		}
 		return stores, nil
@@ -72,7 +72,7 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 	f.config.Log.Info("waits until it leads")
 	for told := ""; ; {
 		follow := f.follow(ctx)
-		stores, err := folder.LeadStores(ctx, f.config, f.may)
+		stores, err := folder.OpenStoresAsLeader(ctx, f.config, f.may)
 		follow()
 		older := errors.Is(err, errOlder)
 		switch {
@@ -84,7 +84,7 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 			follow = f.follow(ctx)
 			if older {
 				f.await(ctx, restless, func(v cluster.View) bool {
-					_, older := v.Older()
+					_, older := v.OlderProgram()
 					return !older
 				})
 			} else {
@@ -99,7 +99,7 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 		if err := f.askHolders(ctx, stores.Store); err != nil {
 			return nil, errors.Join(err, stores.Close())
 		}
-		if err := stores.AskAgain(ctx, f.config); err != nil {
+		if err := stores.RequestBallotsAgain(ctx, f.config); err != nil {
 			return nil, errors.Join(err, stores.Close())
 		}
 		f.announce(stores)
@@ -127,7 +127,8 @@ func (f *follower) meet() error {
 			text, _ := json.Marshal(all)
 			return text
 		},
-	}, cluster.State{Address: c.OwnAddress(), Version: c.Software, Schemas: folder.Schemas()})
+	}, cluster.State{Address: c.OwnAddress(), Version: c.Software,
+		Schemas: folder.MigrationCounts()})
 	return err
 }
 
@@ -163,12 +164,13 @@ func (f *follower) may(*database.Lease) error {
 	if err := f.identify(context.Background(), o, mostSilence); err != nil {
 		return fmt.Errorf("%w: %w", errUnseen, err)
 	}
-	older, found := f.cluster.View().Older()
+	older, found := f.cluster.View().OlderProgram()
 	if !found {
 		return nil
 	}
 	// Where the store is as this program knows it already, the older one cannot lead.
-	if current, err := o.Current(context.Background(), folder.Databases()...); err != nil {
+	if current, err := o.HasCurrentSchemas(context.Background(),
+		folder.Databases()...); err != nil {
 		return fmt.Errorf("%w: %w", errUnseen, err)
 	} else if !current {
 		version := cmp.Or(older.Version, "unknown")
@@ -179,12 +181,12 @@ func (f *follower) may(*database.Lease) error {
 
 // askHolders asks other replicas for the keys of ballots that this one lacks.
 func (f *follower) askHolders(ctx context.Context, store *records.SQL) error {
-	lacks, err := store.Unreadable(ctx)
+	lacks, err := store.UndecryptableStudies(ctx)
 	if err != nil || len(lacks) == 0 {
 		return err
 	}
 	for _, m := range f.cluster.View().KeyHolders() {
-		text, err := cluster.QueryKeys(ctx, f.client, m.At)
+		text, err := cluster.QueryKeys(ctx, f.client, m.GossipAddress)
 		var all map[study.Hash][]byte
 		if err != nil || json.Unmarshal(text, &all) != nil {
 			log := f.config.Log
@@ -192,8 +194,8 @@ func (f *follower) askHolders(ctx context.Context, store *records.SQL) error {
 				err)
 			continue
 		}
-		f.keys.Take(lacks, all)
-		if lacks, err = store.Unreadable(ctx); err != nil || len(lacks) == 0 {
+		f.keys.Adopt(lacks, all)
+		if lacks, err = store.UndecryptableStudies(ctx); err != nil || len(lacks) == 0 {
 			f.config.Log.Info("another replica gave the keys of ballots", "replica", m.Address)
 			return err
 		}
@@ -204,10 +206,13 @@ func (f *follower) askHolders(ctx context.Context, store *records.SQL) error {
 // announce says that this replica leads, until it does not.
 func (f *follower) announce(s *folder.Stores) {
 	s.Cluster = f.cluster
-	f.cluster.Announce(func(own *cluster.State) { own.Leads, own.Epoch = true, s.Lease.Epoch() })
+	f.cluster.UpdateState(func(own *cluster.State) {
+		own.IsLeader, own.Epoch = true,
+			s.Lease.Epoch()
+	})
 	go func() {
 		<-s.Lease.Lost
-		f.cluster.Announce(func(own *cluster.State) { own.Leads = false })
+		f.cluster.UpdateState(func(own *cluster.State) { own.IsLeader = false })
 	}()
 }
 
@@ -238,7 +243,7 @@ func (f *follower) answer() (func() error, error) {
 	}))
 	metrics.MustRegister(replicaMetrics{f.cluster})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	server := webpage.Server(webpage.Loopback(mux), c.Log)
+	server := webpage.NewServer(webpage.Loopback(mux), c.Log)
 	go server.Serve(listener)
 	return server.Close, nil
 }
@@ -248,7 +253,7 @@ func (f *follower) whoLeads() string {
 	if leader, known := v.Leader(); known {
 		return fmt.Sprintf("%s leads, under epoch %d", leader.Address, leader.Epoch)
 	}
-	if older, found := v.Older(); found {
+	if older, found := v.OlderProgram(); found {
 		return fmt.Sprintf("nobody leads; %s is older and would be first", older.Address)
 	}
 	return "nobody is heard who leads"

@@ -120,7 +120,7 @@ func TestConnections(t *testing.T) {
 		silent = append(silent, c)
 	}
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		waiting := w.server.gate.Traffic().Greeting
+		waiting := w.server.gate.Traffic().Handshakes
 		if waiting == mostGreeting {
 			break
 		}
@@ -159,7 +159,7 @@ func TestSilentStrangers(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	waiting := func() int { return w.server.gate.Traffic().Greeting }
+	waiting := func() int { return w.server.gate.Traffic().Handshakes }
 	for until := time.Now().Add(5 * time.Second); waiting() < places; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("%d wait, want %d", waiting(), places)
@@ -248,7 +248,7 @@ func TestHandshakes(t *testing.T) {
 func TestSilentMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *folder.Config) {
-		c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20
+		c.Limits.MaxPause, c.Limits.MinUploadRate = 100*time.Millisecond, 10<<20
 	})
 	stream := must(pb.NewStudiesClient(w.raw(w.identity("slow"))).Contribute(context.Background()))
 	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) ||

@@ -24,9 +24,9 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.checkShown(ctx, caller, protocol.ShownHeadOf(r.Shown), r.Holds,
 		true); err != nil {
-		return nil, records.Explain(err)
+		return nil, records.WithAdvice(err)
 	}
-	s.presence.Note(caller, r, s.config.Clock.Now())
+	s.presence.RecordCall(caller, r, s.config.Clock.Now())
 	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli()}
 	_, reply.Addresses, reply.Replicas = s.addresses.current()
 	if head := witness.current(); head != nil {
@@ -102,7 +102,7 @@ func (s *Server) forecast(ctx context.Context, h study.Hash) (f *pb.Signed, err 
 		if err == nil {
 			f = &pb.Signed{Document: said.Document, Signature: said.Signature}
 		}
-		if errors.Is(err, records.ErrNone) {
+		if errors.Is(err, records.ErrNoRow) {
 			return nil
 		}
 		return err
@@ -228,7 +228,7 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return members.FirstError(err)
+		return members.HeaderError(err)
 	}
 	h := first.GetHeader()
 	if h == nil || len(h.PlanHash) != len(study.Hash{}) || len(h.Sha256) != sha256.Size {
@@ -286,7 +286,7 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	first := false
 	if err == nil {
 		err = s.store.Update(ctx, func(tx records.Tx) (err error) {
-			if err := s.certificates.Within(tx, caller); err != nil {
+			if err := s.certificates.CheckInTransaction(tx, caller); err != nil {
 				return err
 			}
 			first, err = tx.Decline(c.hash, study.PartyID(caller.Name))
@@ -348,7 +348,7 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 	}
 	now := s.config.Clock.Now()
 	receipt, err = protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data),
-		Received: now.UTC(), Ledger: s.scheduler.releaser.head.Now()}.Sign(s.signer)
+		Received: now.UTC(), Ledger: s.scheduler.releaser.head.Current()}.Sign(s.signer)
 	if err != nil {
 		return fail(err)
 	}
@@ -358,7 +358,7 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 	if err != nil {
 		return fail(err)
 	}
-	watch.Since(s.counts.Commits, arrived, s.config.Clock.Elapsed())
+	watch.ObserveSeconds(s.counts.CommitSeconds, arrived, s.config.Clock.Elapsed())
 	s.counts.Contributions.Inc()
 	s.counts.ContributionBytes.Add(float64(len(data)))
 	s.config.Log.Info("contribution stored", "study", c.hash, "party", party, "bytes", len(data))
@@ -367,7 +367,7 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 
 // upload waits for one of the places for a body in memory.
 func (s *Server) upload(ctx context.Context) (release func(), err error) {
-	done, err := s.gate.Uploading(ctx)
+	done, err := s.gate.AcquireUpload(ctx)
 	if err != nil {
 		return nil, err
 	}

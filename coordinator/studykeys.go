@@ -62,16 +62,16 @@ type follower struct {
 	config   folder.Config
 	caller   protocol.Caller
 	identity protocol.Identity // made when needed
-	keys     *records.Keys
+	keys     *records.StudyKeys
 	cluster  *cluster.Cluster
 	client   *tls.Config  // for the cluster
 	heard    atomic.Int64 // when the leader sent keys, by the clock's Elapsed; 0: never
 }
 
 func newFollower(c folder.Config) *follower {
-	return &follower{config: c.Complete(),
+	return &follower{config: c.WithDefaults(),
 		caller: protocol.Caller{Name: "replica-" + rand.Text(),
-			Role: protocol.RoleReplica}, keys: records.NewKeys()}
+			Role: protocol.RoleReplica}, keys: records.NewStudyKeys()}
 }
 
 // follow asks the leader for keys until the function that it returns is called. After that, no
@@ -97,7 +97,7 @@ func (f *follower) run(ctx context.Context) {
 				log.Debug("the leader sent its keys of ballots", "studies", len(all))
 			}
 			f.keys.Replace(all)
-			f.cluster.Announce(func(own *cluster.State) { own.Keys = len(all) })
+			f.cluster.UpdateState(func(own *cluster.State) { own.Keys = len(all) })
 			last, told = clock.Elapsed(), false
 			f.heard.Store(int64(last))
 		})

@@ -53,7 +53,7 @@ func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	w.small(2)
 	w.stop()
 	w.config.Store = testserver.Database(t)
-	must(folder.Move(ctx, w.config.Dir, w.config.Store))
+	must(folder.MoveToPostgreSQL(ctx, w.config.Dir, w.config.Store))
 	must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	w.start()
 	must(w.parties["p0"].Contribute(ctx, must(w.operator.Study(ctx, "trial")).Hash,
@@ -100,18 +100,18 @@ func leadsWithoutKeys(t *testing.T, change func(*folder.Config)) {
 	keys := w.server.ballotKeys
 	w.stop()
 	w.stop = func() {}
-	stores := must(folder.LeadStores(ctx, w.config, nil))
+	stores := must(folder.OpenStoresAsLeader(ctx, w.config, nil))
 	stores.Store.Keys = keys
-	if lost := must(stores.Store.Unreadable(ctx)); len(lost) > 0 {
+	if lost := must(stores.Store.UndecryptableStudies(ctx)); len(lost) > 0 {
 		t.Error("who has the key finds a ballot that it cannot read")
 	}
 	must(0, stores.Close())
 	several := w.config
 	several.Replicas, several.Address = cluster.Endpoints{}, "a.example.org:1,b.example.org:1"
-	if _, err := Lead(ctx, several); !errors.Is(err, errAlone) {
+	if _, err := WaitToLead(ctx, several); !errors.Is(err, errAlone) {
 		t.Errorf("a list of all replicas: %v", err)
 	}
-	stores = must(Lead(ctx, w.config))
+	stores = must(WaitToLead(ctx, w.config))
 	defer stores.Close()
 	must(0, stores.Store.View(ctx, func(tx records.Tx) error {
 		if received, lost, err := tx.Contributions(s.Hash); received != 1 || lost != 1 ||

@@ -126,7 +126,7 @@ func TestLongLists(t *testing.T) {
 	w := newWorld(t, nil)
 	long := strings.Repeat("x", 256<<10)
 	k := records.Token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour),
-		By: "operator", Tags: admin.Tags{"site": long}}
+		CreatedBy: "operator", Tags: admin.Tags{"site": long}}
 	must(0, w.server.store.Update(context.Background(), func(tx records.Tx) error {
 		for i := range 20 {
 			k.ID, k.Serial = fmt.Sprint("token", i), fmt.Sprint(i)

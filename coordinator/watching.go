@@ -18,21 +18,21 @@ func (s *Server) listenWatched() (*watch.Watcher, error) {
 			return nil, err
 		}
 	}
-	return watch.Listen(watch.Sources{
-		Coordinator: watching{s}, Config: &s.config, Store: s.store, Journal: r.journal, Ledger: r.ledger, Presence: s.presence, Counts: s.counts,
+	return watch.Listen(watch.WatchedParts{
+		Coordinator: watching{s}, Config: &s.config, Store: s.store, Journal: r.journal, Ledger: r.ledger, Calls: s.presence, Metrics: s.counts,
 		Address: s.address(), Started: s.started, AuthorityEnds: s.authority.Expires(),
 	})
 }
 
 func (w watching) Health() watch.Health {
 	s := w.server
-	is := watch.Health{Behind: s.scheduler.releaser.behind(), Damaged: s.unwell.Load(),
-		Uploads: len(s.uploads), Helped: s.sharing.helped()}
-	is.Now, is.Doubt = s.registry.watch.now()
+	is := watch.Health{LedgerBehind: s.scheduler.releaser.behind(), StoreDamaged: s.unwell.Load(),
+		Uploads: len(s.uploads), HasHelper: s.sharing.helped()}
+	is.Now, is.ClockDoubt = s.registry.watch.now()
 	if s.cluster != nil {
 		is.Replicas = s.cluster.View().Members
 	}
-	is.Silent, is.Rival = s.sharing.silent(), rival(s.cluster)
+	is.HelperSilentSince, is.RivalLeader = s.sharing.silent(), rival(s.cluster)
 	return is
 }
 

@@ -39,10 +39,10 @@ import (
 type witnesses struct {
 	store   records.Store
 	journal privacy.Journal
-	head    *folder.Head
+	head    *folder.LedgerHead
 	signer  *protocol.Signer
 	keys    protocol.Keys // all keys that this coordinator ever signed with
-	counts  *watch.Counts
+	counts  *watch.Metrics
 	log     *slog.Logger
 	clock   clock.Clock
 	started time.Duration // in elapsed time
@@ -77,7 +77,7 @@ func (w *witnesses) open(ctx context.Context) error {
 	w.logged, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
 	var all []records.HeadProof
 	err := w.store.View(ctx, func(tx records.Tx) (err error) {
-		all, err = tx.Witnessed()
+		all, err = tx.HeadProofs()
 		return err
 	})
 	if err != nil || len(all) == 0 {
@@ -89,7 +89,7 @@ func (w *witnesses) open(ctx context.Context) error {
 	}
 	for _, t := range all {
 		if _, err := chain.CheckHead(t.Head); err != nil {
-			w.stop(err, t.By)
+			w.stop(err, t.ShownBy)
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown prot
 	if len(w.known) >= maxKnown {
 		clear(w.known)
 	}
-	there, err := folder.EntryOf(ctx, w.journal, head.Sequence)
+	there, err := folder.HeadAt(ctx, w.journal, head.Sequence)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,8 @@ func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown prot
 		if _, err := chain.CheckHead(head); err != nil {
 			// a later call need not look again: only a reconciliation or a restart changes this
 			w.known[head] = false
-			w.foundBehind(records.HeadProof{Head: head, Shown: shown, By: by, At: w.clock.Now()},
+			w.foundBehind(records.HeadProof{Head: head, Document: shown, ShownBy: by,
+				ShownAt: w.clock.Now()},
 				err)
 			return nil
 		}
@@ -178,7 +179,7 @@ func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown prot
 // foundBehind stops the coordinator. save then stores the proof, so that a restart does not forget
 // it.
 func (w *witnesses) foundBehind(t records.HeadProof, why error) {
-	w.stop(why, t.By)
+	w.stop(why, t.ShownBy)
 	if !slices.ContainsFunc(w.unsaved, func(had records.HeadProof) bool {
 		return had.Head == t.Head
 	}) {
@@ -191,7 +192,7 @@ func (w *witnesses) foundBehind(t records.HeadProof, why error) {
 func (w *witnesses) save(ctx context.Context) {
 	err := w.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 		for _, t := range w.unsaved {
-			if err := tx.AddWitnessed(t); err != nil {
+			if err := tx.AddHeadProof(t); err != nil {
 				return err
 			}
 		}
@@ -212,7 +213,7 @@ func (w *witnesses) current() *protocol.ShownHead {
 	if w.behind != nil {
 		return nil
 	}
-	if now := w.head.Now(); w.signed.Kind == "" || now != w.signedHead {
+	if now := w.head.Current(); w.signed.Kind == "" || now != w.signedHead {
 		w.signed, w.signedHead, w.known[now] = protocol.SignedHead(now, w.signer), now, true
 	}
 	s := w.signed

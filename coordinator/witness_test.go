@@ -187,7 +187,7 @@ func TestLiarsDoNotFreeze(t *testing.T) {
 	// The coordinator's own signed heads, if they are in the chain, prove nothing either.
 	w.call()
 	old := protocol.SignedHead(privacy.Head{}, w.server.signer)
-	now := protocol.SignedHead(w.server.scheduler.releaser.head.Now(), w.server.signer)
+	now := protocol.SignedHead(w.server.scheduler.releaser.head.Current(), w.server.signer)
 	for _, shown := range []protocol.ShownHead{old, now} {
 		if reply := w.show(liar,
 			&pb.Shown{Kind: string(shown.Kind), Document: shown.Document,

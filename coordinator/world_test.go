@@ -182,14 +182,14 @@ func newWorldIn(t testing.TB, database func(testing.TB) string,
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
 	if database != nil {
-		must(folder.Move(context.Background(), dir, database(t)))
+		must(folder.MoveToPostgreSQL(context.Background(), dir, database(t)))
 	}
 	w.config = must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	w.config.Listen = "127.0.0.1:" + must(testlevel.FreePort()) // free during a restart
-	w.config.Single = true
+	w.config.AllowNoStandby = true
 	w.config.Address = ""
 	w.config.Clock = clock.Clock{Now: w.clock.Now, Elapsed: w.clock.elapsed}
-	w.config.Tick, w.config.WitnessWait = 5*time.Millisecond, 0
+	w.config.CheckInterval, w.config.WitnessWait = 5*time.Millisecond, 0
 	w.config.Limits.Rate, w.config.Limits.Burst = 1e6, 1e6
 	w.config.Log = slog.New(slog.NewJSONHandler(w.log,
 		&slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -205,7 +205,7 @@ func newWorldIn(t testing.TB, database func(testing.TB) string,
 func (w *world) start() {
 	w.t.Helper()
 	if w.config.Replicas.Listen != "" && w.config.Stores == nil {
-		w.config.Stores = must(Lead(context.Background(), w.config))
+		w.config.Stores = must(WaitToLead(context.Background(), w.config))
 	}
 	w.server = must(New(w.config))
 	w.config.Stores = nil

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Ask answers a condition for every row of a public table, which may have columns outside the
+// Matches answers a condition for every row of a public table, which may have columns outside the
 // schema (the zero schema has none). Columns of the schema are compared by their meaning
 // ([Schema.EncodeWhere]). Other columns are compared as written. So is a column of the schema if a
 // comparison names a text that is no level, but stands in one of its cells.
 //
-// Ask refuses a comparison that no row can meet, because it must be a mistake. For a column of the
-// schema, CheckWhere finds such comparisons. In another column, a comparison is refused if it
-// compares a number with a text, puts texts in order, or names a text that no cell has. Ask also
-// refuses a column if one comparison names a cell as written and another names a level that no cell
-// has, because the two contradict each other.
-func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
+// Matches refuses a comparison that no row can meet, because it must be a mistake. For a column of
+// the schema, CheckWhere finds such comparisons. In another column, a comparison is refused if it
+// compares a number with a text, puts texts in order, or names a text that no cell has. Matches
+// also refuses a column if one comparison names a cell as written and another names a level that no
+// cell has, because the two contradict each other.
+func (s Schema) Matches(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
 	levels := map[string]comparison{} // by column, a comparison with a level that no cell has
 	var err error

@@ -42,7 +42,7 @@ func TestAsk(t *testing.T) {
 		{"price > 3", `no column "price"; the table has age`, `no column "price"`},
 	} {
 		for want, schema := range map[string]Schema{of.with: s, of.without: {}} {
-			rows, err := schema.Ask(condition(t, of.text), table)
+			rows, err := schema.Matches(condition(t, of.text), table)
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = strings.NewReplacer("true", "1", "false", "0", " ", "", "[", "", "]",

@@ -29,7 +29,7 @@ type edge struct {
 // withBins adds outputs to m, the components of encoded rows x (N×Dim of the PUBLIC pool) after a
 // standard map. The new outputs are the main directions of numeric columns' bins, in the part that
 // the components leave unexplained. Over the pool they do not correlate with the components, the
-// first Nested outputs.
+// first LeadingComponents outputs.
 //
 // Bins are differences of steps, and each edge has a step: a standardised copy of the edge's column
 // that is cut on both sides of the edge. So the map is a projection, after a standard map, after a
@@ -39,32 +39,32 @@ type edge struct {
 // map, and the map is made from schema and pool alone. Bins take signal from the components
 // instead, since all share that norm.
 func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
-	if m.First == nil || m.First.Kind != StandardMap {
+	if m.Inner == nil || m.Inner.Kind != StandardMap {
 		return Map{}, errors.New("fit map: bins are for tables: leave out map.bins, or set map.analysis to famd")
 	}
 	edges := poolEdges(s, x)
 	if len(edges) == 0 || len(edges) > mostEdges {
 		return Map{}, fmt.Errorf("fit map: the bins of the numeric columns have %d edges in this pool, and 1 to %d are possible: leave out map.bins", len(edges), mostEdges)
 	}
-	d, p, plain := m.Inputs, m.Outputs, m.First.Standard
+	d, p, plain := m.Inputs, m.Outputs, m.Inner.Standard
 	wide := d + len(edges)
 	copies := Map{Kind: PCAMap, Inputs: d, Outputs: wide, Scale: 1, Mean: plain.Mean,
 		Directions: make([]float32, d*wide)}
-	steps := &Standard{Mean: make([]float64, d, wide), Factor: slices.Clone(plain.Factor),
-		Cut: plain.Cut}
+	steps := &StandardParameters{Mean: make([]float64, d, wide), Factor: slices.Clone(plain.Factor),
+		Clip: plain.Clip}
 	for j := range d {
 		copies.Directions[j*wide+j] = 1
 	}
 	for k, e := range edges {
 		copies.Directions[e.column*wide+d+k] = 1
 		steps.Mean = append(steps.Mean, (e.below+e.above)/2-plain.Mean[e.column])
-		steps.Factor = append(steps.Factor, 4*plain.Cut/(e.above-e.below))
+		steps.Factor = append(steps.Factor, 4*plain.Clip/(e.above-e.below))
 	}
 	first := Map{Kind: StandardMap, Inputs: wide, Outputs: wide, Scale: 1,
-		Standard: steps}.After(copies)
+		Standard: steps}.ComposeWith(copies)
 
 	u := first.Features(x)
-	out := Map{Kind: PCAMap, Inputs: wide, Whiten: m.Whiten, Nested: p, Scale: 1}
+	out := Map{Kind: PCAMap, Inputs: wide, Whiten: m.Whiten, LeadingComponents: p, Scale: 1}
 	out.Mean, _ = columnMoments(u)
 	n, _ := u.Dims()
 	rows := centred(u)
@@ -105,7 +105,7 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 		out.Directions = append(out.Directions, float32(value))
 	}
 	out.Scale = out.poolScale(u)
-	return out.After(first), nil
+	return out.ComposeWith(first), nil
 }
 
 // poolEdges cuts the numeric columns into bins. A column of fewer than three bins gets no edges,

@@ -84,9 +84,10 @@ func binnedHospitals(t *testing.T) (Schema, *mat.Dense, Map, Map) {
 // nothing else.
 func TestBinsBesideComponents(t *testing.T) {
 	s, x, plain, with := binnedHospitals(t)
-	if with.Nested != plain.Outputs || with.Outputs <= with.Nested || with.Columns() != s.Dim() ||
+	if with.LeadingComponents != plain.Outputs || with.Outputs <= with.LeadingComponents ||
+		with.Columns() != s.Dim() ||
 		with.Validate() != nil {
-		t.Fatalf("%d nested of %d outputs, %d columns: %v", with.Nested, with.Outputs,
+		t.Fatalf("%d nested of %d outputs, %d columns: %v", with.LeadingComponents, with.Outputs,
 			with.Columns(), with.Validate())
 	}
 	a, b := plain.Features(x), with.Features(x)
@@ -99,15 +100,15 @@ func TestBinsBesideComponents(t *testing.T) {
 			}
 		}
 		for j, v := range b.RawRowView(i) {
-			squares[min(1, j/with.Nested)] += v * v
+			squares[min(1, j/with.LeadingComponents)] += v * v
 		}
 	}
 	if got := squares[1] / squares[0]; math.Abs(got-binSquare) > 1e-3 {
 		t.Errorf("the bins have %v of the components' mean square, want %v", got, binSquare)
 	}
 	z := centred(b)
-	for j := range with.Nested {
-		for k := with.Nested; k < with.Outputs; k++ {
+	for j := range with.LeadingComponents {
+		for k := with.LeadingComponents; k < with.Outputs; k++ {
 			u, v := z.ColView(j), z.ColView(k)
 			if r := mat.Dot(u, v) / mat.Norm(u, 2) / mat.Norm(v, 2); math.Abs(r) > 1e-4 {
 				t.Fatalf("outputs %d and %d correlate by %v", j, k, r)
@@ -116,7 +117,7 @@ func TestBinsBesideComponents(t *testing.T) {
 	}
 	// A step is flat on both sides of its edge: the standard map before the projection takes two
 	// values.
-	steps := with.First.Features(x)
+	steps := with.Inner.Features(x)
 	_, width := steps.Dims()
 	for j := s.Dim(); j < width; j++ {
 		for i := range n {
@@ -143,7 +144,7 @@ func TestBinsThroughJSON(t *testing.T) {
 	if !mat.Equal(with.Apply(x), back.Apply(x)) {
 		t.Error("a map that went through JSON maps differently")
 	}
-	back.Nested = back.Outputs + 1
+	back.LeadingComponents = back.Outputs + 1
 	if back.Validate() == nil {
 		t.Error("more nested outputs than outputs were accepted")
 	}

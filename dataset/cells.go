@@ -33,8 +33,8 @@ const (
 )
 
 var problemOf = [oddities]Problem{
-	clamped: Clamped, missing: Missing, notANumber: NotANumber, unknownLevel: UnknownLevel,
-	unknownLabel: UnknownLabel, noText: NoText,
+	clamped: ProblemClamped, missing: ProblemMissing, notANumber: ProblemNotANumber, unknownLevel: ProblemUnknownLevel,
+	unknownLabel: ProblemUnknownLabel, noText: ProblemNotText,
 }
 
 type cellEncoder struct {
@@ -92,7 +92,7 @@ const missingNumber = 0.5
 // for a number.
 func (f *Feature) fill(to []float64, other int, mark bool) {
 	switch {
-	case f.Kind == Numeric && f.Missing:
+	case f.Kind == Numeric && f.FlagMissing:
 		to[0], to[1] = missingNumber, 1
 	case mark:
 		to[other] = math.NaN()
@@ -201,12 +201,12 @@ func (l levels) find(text string) (int, bool) {
 // has: 1_0 is not 10, 0x1p4 is not 16.
 func ParseNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	return v, err == nil && v-v == 0 && !IsSourceForm(text)
+	return v, err == nil && v-v == 0 && !HasGoNumberSyntax(text)
 }
 
-// IsSourceForm reports whether a number has a character (_ or x) that only Go's source code allows
-// in numbers.
-func IsSourceForm(text string) bool {
+// HasGoNumberSyntax reports whether a number has a character (_ or x) that only Go's source code
+// allows in numbers.
+func HasGoNumberSyntax(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c == '_' || c == 'x' || c == 'X' {
 			return true

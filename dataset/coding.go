@@ -219,7 +219,7 @@ func (k *Coder) Code(cells []string, to []byte) {
 		c := &k.columns[i]
 		text, odd := "", fine
 		if c.at >= 0 && cells != nil {
-			if text = cells[c.at]; !IsText(text) {
+			if text = cells[c.at]; !IsValidText(text) {
 				text, odd = "", noText
 			}
 		}

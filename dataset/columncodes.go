@@ -6,7 +6,7 @@ type ColumnCode struct {
 	// Feature gives kind, bounds and levels; its own Column and Columns are empty.
 	Feature Feature
 	// First is the first of Width encoded columns. A number has its value there and, with
-	// Feature.Missing, the missing flag next to it. Level k has its 0/1 column at First+k.
+	// Feature.FlagMissing, the missing flag next to it. Level k has its 0/1 column at First+k.
 	First, Width int
 	// Other is the encoded column of unknown texts, −1 for numbers.
 	Other int

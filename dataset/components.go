@@ -19,40 +19,40 @@ const (
 	PCA Analysis = "pca"
 )
 
-// Count is the number of components to keep; 0 keeps all features.
-type Count int
+// ComponentCount is the number of components to keep; 0 keeps all features.
+type ComponentCount int
 
-// Auto lets the plan choose the count by a forecast.
-const Auto Count = -1
+// AutoComponents lets the plan choose the count by a forecast.
+const AutoComponents ComponentCount = -1
 
 // MarshalText writes "auto" or a decimal number, as UnmarshalText reads it.
-func (c Count) MarshalText() ([]byte, error) {
-	if c == Auto {
+func (c ComponentCount) MarshalText() ([]byte, error) {
+	if c == AutoComponents {
 		return []byte("auto"), nil
 	}
 	return strconv.AppendInt(nil, int64(c), 10), nil
 }
 
 // UnmarshalText reads "auto" or a number from 0.
-func (c *Count) UnmarshalText(text []byte) error {
+func (c *ComponentCount) UnmarshalText(text []byte) error {
 	if string(text) == "auto" {
-		*c = Auto
+		*c = AutoComponents
 		return nil
 	}
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 0 {
 		return fmt.Errorf("%q is no number of components: give auto, a number, or 0 for all features", text)
 	}
-	*c = Count(n)
+	*c = ComponentCount(n)
 	return nil
 }
 
 // Components describe a public map to fit on a pool.
 type Components struct {
-	Project  Count    `yaml:"project" default:"auto" help:"principal components of the pool to keep; 0: all features; auto: as many as serve the plan best"`
-	Whiten   float64  `yaml:"whiten" help:"degree of whitening of the components, 0 to 1"`
-	Analysis Analysis `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
-	Bins     bool     `yaml:"bins" help:"beside the components also bins of numeric columns, at public quantiles of the pool (mechanism cross)"`
+	Project  ComponentCount `yaml:"project" default:"auto" help:"principal components of the pool to keep; 0: all features; auto: as many as serve the plan best"`
+	Whiten   float64        `yaml:"whiten" help:"degree of whitening of the components, 0 to 1"`
+	Analysis Analysis       `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
+	Bins     bool           `yaml:"bins" help:"beside the components also bins of numeric columns, at public quantiles of the pool (mechanism cross)"`
 }
 
 // DefaultAnalysis returns PCA if all columns are one numeric feature, like pixels: their variances

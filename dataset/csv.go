@@ -72,7 +72,7 @@ func (f Format) delimiter() rune {
 // of cells than the header, a broken quote, numbers in place of a header, a file without its header
 // line. A file with Format.Columns may be empty, because a party may have no records.
 func ReadCSV(r io.Reader, f Format) (*Table, error) {
-	plain, _, err := Unpack(r)
+	plain, _, err := Gunzip(r)
 	if err != nil {
 		return nil, fmt.Errorf("read table: %w", err)
 	}
@@ -103,8 +103,8 @@ type csvRows struct {
 }
 
 // NewCSV returns the rows of delimited text, read as [ReadCSV] reads it, without gzip. A malformed
-// line is an error. Use NewCSV for public data, [NewLines] for a site's records, and [NewQuoted]
-// for a person's import.
+// line is an error. Use NewCSV for public data, [NewLines] for a site's records, and
+// [NewMultilineCSV] for a person's import.
 func NewCSV(r io.Reader, f Format) (Rows, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -163,8 +163,8 @@ func (c *csvRows) Next() (row []string, ok bool, err error) {
 	}
 }
 
-// Unpack undoes gzip, recognised by the first two bytes, and reports whether it did.
-func Unpack(r io.Reader) (plain *bufio.Reader, packed bool, err error) {
+// Gunzip undoes gzip, recognised by the first two bytes, and reports whether it did.
+func Gunzip(r io.Reader) (plain *bufio.Reader, packed bool, err error) {
 	plain = bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := plain.Peek(2); string(magic) != "\x1f\x8b" {
 		return plain, false, nil
@@ -228,9 +228,9 @@ func UniqueNames(names []string) []string {
 	return names
 }
 
-// SharedNames says what [UniqueNames] called the columns that share one of the given names, as the
-// end of an error for somebody who asks for that name; empty if no column does.
-func SharedNames(names, columns []string) string {
+// SharedNamesNote says what [UniqueNames] called the columns that share one of the given names, as
+// the end of an error for somebody who asks for that name; empty if no column does.
+func SharedNamesNote(names, columns []string) string {
 	for _, name := range names {
 		var shared []string
 		for _, column := range columns {

@@ -51,7 +51,7 @@ func (f *Feature) decode(v []float64, missing string) string {
 		}
 		return otherLevel
 	}
-	if f.Missing && v[1] >= 0.5 {
+	if f.FlagMissing && v[1] >= 0.5 {
 		return missing
 	}
 	t := f.Value(max(0, min(v[0], 1)))

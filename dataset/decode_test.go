@@ -11,7 +11,7 @@ func TestDecode(t *testing.T) {
 	config.Records = 300
 	table, schema := Hospitals(config)
 	schema.Features = append(schema.Features,
-		Feature{Column: "extra", Kind: Numeric, Min: 0, Max: 3, Log: true, Missing: true})
+		Feature{Column: "extra", Kind: Numeric, Min: 0, Max: 3, Log: true, FlagMissing: true})
 	cells := []string{"", "0", "3", "1.23456", "-4", "soup"}
 	rows := make([][]string, table.Rows())
 	names := append(table.Columns(), "extra")

@@ -21,7 +21,7 @@
 //
 // To add a file format, write a reader that returns [Rows], as in dataset/files. To add a public
 // map, add a Kind of Map, like [FitFAMD], which scales each column separately. Maps can be chained
-// ([Map.After]).
+// ([Map.ComposeWith]).
 //
 // This package opens no files. Readers take an io.Reader, known sets an fs.FS.
 //

@@ -29,11 +29,11 @@ const (
 
 var missingTexts = []string{"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-"}
 
-// LeftOut names a column that DraftSchema did not take as a feature, and why: it identifies
+// OmittedColumn names a column that DraftSchema did not take as a feature, and why: it identifies
 // somebody, holds free text, or has one value.
-type LeftOut struct {
+type OmittedColumn struct {
 	Column string `json:"column"`
-	Why    string `json:"why"`
+	Reason string `json:"why"`
 }
 
 // DraftSchema proposes a schema for a table of PUBLIC data. It takes bounds and levels from the
@@ -44,8 +44,8 @@ type LeftOut struct {
 // few distinct texts become categorical. A column that looks like a patient's number becomes the
 // patient column. The draft leaves out, with the reason, identifiers, dates, numbers with a decimal
 // comma, columns of many texts and constant columns.
-func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
-	fail := func(err error) (Schema, []LeftOut, error) {
+func DraftSchema(t *Table, label string) (Schema, []OmittedColumn, error) {
+	fail := func(err error) (Schema, []OmittedColumn, error) {
 		return Schema{}, nil, fmt.Errorf("draft schema: %w", err)
 	}
 	at := t.column(label)
@@ -61,7 +61,7 @@ func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 	if n := len(s.Label.Classes); n < 2 || n > draftLevels {
 		return fail(fmt.Errorf("the label %q has %d distinct values; a class needs 2 to %d", label, n, draftLevels))
 	}
-	var left []LeftOut
+	var left []OmittedColumn
 	for i := range t.columns {
 		c := &t.columns[i]
 		if c.name == label {
@@ -69,23 +69,23 @@ func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 		}
 		if whom := c.identifies(t.rows, s.Missing); whom == aPatient && s.Patient == "" {
 			s.Patient = c.name
-			left = append(left, LeftOut{c.name, "it looks like a patient's number: proposed as patient, so that a patient's records stay together, and no feature"})
+			left = append(left, OmittedColumn{c.name, "it looks like a patient's number: proposed as patient, so that a patient's records stay together, and no feature"})
 		} else if whom == ownInEachRow {
-			left = append(left, LeftOut{c.name, "nearly each row has a whole number of its " +
+			left = append(left, OmittedColumn{c.name, "nearly each row has a whole number of its " +
 				"own there, as of a key or a telephone: if it is a quantity, write it under " +
 				"features; if it numbers patients, write patient: " + c.name})
 		} else if whom != nobody {
-			left = append(left, LeftOut{c.name, "it looks like an identifier, of which nothing can be learned; if it numbers patients, write patient: " + c.name})
+			left = append(left, OmittedColumn{c.name, "it looks like an identifier, of which nothing can be learned; if it numbers patients, write patient: " + c.name})
 		} else if f, why := draftFeature(c, t.rows, s.Missing); why == "" {
 			s.Features = append(s.Features, f)
 		} else {
-			left = append(left, LeftOut{c.name, why})
+			left = append(left, OmittedColumn{c.name, why})
 		}
 	}
 	if len(s.Features) == 0 {
 		var whys []string
 		for _, l := range left {
-			whys = append(whys, l.Column+": "+l.Why)
+			whys = append(whys, l.Column+": "+l.Reason)
 		}
 		return fail(fmt.Errorf("no column can be a feature: %s", listNames(whys)))
 	}
@@ -109,9 +109,9 @@ var (
 	patientName    = regexp.MustCompile(`(?i)(patient|subject|person|participant|mrn|proband|versicherte)`)
 )
 
-// NamesPatient reports whether a column's name says that it identifies persons, in English or
+// LooksLikePatientID reports whether a column's name says that it identifies persons, in English or
 // German. It is a guess for drafts, which a person checks.
-func NamesPatient(column string) bool { return patientName.MatchString(column) }
+func LooksLikePatientID(column string) bool { return patientName.MatchString(column) }
 
 // identifies reports whether a column is named like patient or record numbers and has too many
 // distinct values to be anything else: over draftLevels and more than a tenth of the records, or
@@ -314,7 +314,7 @@ func draftNumeric(name string, values []float64, missing bool) (Feature, string)
 	if low == high {
 		return Feature{}, same
 	}
-	f := Feature{Column: name, Kind: Numeric, Missing: missing}
+	f := Feature{Column: name, Kind: Numeric, FlagMissing: missing}
 	step := math.Pow(10, math.Floor(math.Log10(high-low))) / 2
 	f.Min, f.Max = roundTo(math.Floor(low/step)*step), roundTo(math.Ceil(high/step)*step)
 	if low >= 0 && f.Min < 0 {

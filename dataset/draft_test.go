@@ -36,15 +36,15 @@ func TestDraftSchema(t *testing.T) {
 		{Column: "income", Kind: Numeric, Min: 0, Max: 100000, Log: true},
 		{Column: "ward", Kind: Categorical, Levels: []string{"9", "10", "north", "south"}},
 		{Column: "flag", Kind: Numeric, Min: 0, Max: 1},
-		{Column: "signed", Kind: Numeric, Min: -1, Max: 0.5, Missing: true},
+		{Column: "signed", Kind: Numeric, Min: -1, Max: 0.5, FlagMissing: true},
 	}
 	if fmt.Sprint(s.Features) != fmt.Sprint(want) {
 		t.Errorf("features\n%+v\nwant\n%+v", s.Features, want)
 	}
 	for _, want := range []string{"name: it has 200 different texts",
 		"constant: it has the same value", "number: it has the same value", "never: it is empty"} {
-		if !slices.ContainsFunc(left, func(l LeftOut) bool {
-			return strings.HasPrefix(l.Column+": "+l.Why, want)
+		if !slices.ContainsFunc(left, func(l OmittedColumn) bool {
+			return strings.HasPrefix(l.Column+": "+l.Reason, want)
 		}) {
 			t.Errorf("%q is not said of what was left out: %v", want, left)
 		}
@@ -55,7 +55,7 @@ func TestDraftSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range remarks {
-		if r.Problem != Missing && r.Problem != UnknownLabel {
+		if r.Problem != ProblemMissing && r.Problem != ProblemUnknownLabel {
 			t.Error(r)
 		}
 	}

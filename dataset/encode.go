@@ -27,7 +27,7 @@ func (s Schema) FeatureNames() []string {
 		for _, name := range names {
 			if f.Kind == Numeric {
 				all = append(all, name)
-				if f.Missing {
+				if f.FlagMissing {
 					all = append(all, name+"?")
 				}
 				continue
@@ -49,7 +49,7 @@ func (s Schema) squaredNorm() float64 {
 	sum := 0.0
 	for _, f := range s.Features {
 		names, _ := f.names(maxColumns)
-		if f.Missing {
+		if f.FlagMissing {
 			sum += 1.25 * float64(len(names))
 		} else {
 			sum += float64(len(names))
@@ -98,7 +98,7 @@ func (s Schema) checkColumns(t *Table, needed []string) error {
 	} else if slices.ContainsFunc(have, isNumber) {
 		hint = "; if the file has no header, list its names under columns"
 	}
-	if shared := SharedNames(missing, have); shared != "" {
+	if shared := SharedNamesNote(missing, have); shared != "" {
 		hint = shared
 	}
 	return fmt.Errorf("no column %s; the file has %s%s", quoteNames(missing), showColumns(have),
@@ -146,8 +146,8 @@ func (s Schema) classOf(known levels, text string) int {
 	if k, ok := known.find(text); ok {
 		return k
 	}
-	if s.Label.Other == "" || s.isMissing(text) {
+	if s.Label.OtherClass == "" || s.isMissing(text) {
 		return -1
 	}
-	return slices.Index(s.Label.Classes, s.Label.Other)
+	return slices.Index(s.Label.Classes, s.Label.OtherClass)
 }

@@ -45,12 +45,12 @@ func TestEncode(t *testing.T) {
 		t.Errorf("party %v, patient %v", r.Party, r.Patient)
 	}
 	wantRemarks := []Remark{
-		{Column: "outcome", Problem: UnknownLabel, Count: 1},
-		{Column: "age", Problem: Clamped, Count: 1}, {Column: "age", Problem: NotANumber, Count: 2},
-		{Column: "cost", Problem: Missing, Count: 1},
-		{Column: "ward", Problem: Missing, Count: 1}, {Column: "ward", Problem: UnknownLevel,
+		{Column: "outcome", Problem: ProblemUnknownLabel, Count: 1},
+		{Column: "age", Problem: ProblemClamped, Count: 1}, {Column: "age", Problem: ProblemNotANumber, Count: 2},
+		{Column: "cost", Problem: ProblemMissing, Count: 1},
+		{Column: "ward", Problem: ProblemMissing, Count: 1}, {Column: "ward", Problem: ProblemUnknownLevel,
 			Count: 1},
-		{Column: "y", Problem: Clamped, Count: 1}, {Column: "y", Problem: NotANumber, Count: 1},
+		{Column: "y", Problem: ProblemClamped, Count: 1}, {Column: "y", Problem: ProblemNotANumber, Count: 1},
 	}
 	if !slices.Equal(remarks, wantRemarks) {
 		t.Errorf("remarks %v\nwant %v", remarks, wantRemarks)
@@ -216,7 +216,7 @@ func dumbLevel(text string) []float64 {
 }
 
 func BenchmarkEncodeKDD(b *testing.B) {
-	k, err := LoadKnown("kddcup99")
+	k, err := LoadKnownDataset("kddcup99")
 	if err != nil {
 		b.Fatal(err)
 	}

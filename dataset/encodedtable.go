@@ -38,19 +38,19 @@ func (r *Records) parties() []string { return r.Party }
 func (r *Records) marked() source    { return r }
 
 // Len counts the selected records, without encoding any.
-func (h *EncodedTable) Len() int { return len(h.Y) }
+func (e *EncodedTable) Len() int { return len(e.Y) }
 
 // MarkMissing returns the records as under a schema with MarkMissing. Records that are encoded
 // already stay as they are.
-func (h *EncodedTable) MarkMissing() *EncodedTable {
-	return &EncodedTable{h.Y, h.rows, h.from.marked()}
+func (e *EncodedTable) MarkMissing() *EncodedTable {
+	return &EncodedTable{e.Y, e.rows, e.from.marked()}
 }
 
 // Select encodes the records at the given rows, in order. It panics on an absent row.
-func (h *EncodedTable) Select(rows []int) *Records { return h.from.Select(h.places(rows)) }
+func (e *EncodedTable) Select(rows []int) *Records { return e.from.Select(e.places(rows)) }
 
 // All encodes all records.
-func (h *EncodedTable) All() *Records { return h.Select(RowRange(0, h.Len())) }
+func (e *EncodedTable) All() *Records { return e.Select(RowRange(0, e.Len())) }
 
 // partRows is the least number of rows of a part, unless the file has fewer. Products of much
 // smaller matrices are computed in another way, which would let a row's results depend on its part.
@@ -58,41 +58,41 @@ const partRows = 4096
 
 // Blocks encodes all records, one block after the other. Each has at least partRows records, unless
 // there are fewer, and comes with the index of its first record.
-func (h *EncodedTable) Blocks() iter.Seq2[int, *Records] {
+func (e *EncodedTable) Blocks() iter.Seq2[int, *Records] {
 	return func(yield func(int, *Records) bool) {
-		for first, end := 0, 0; first < h.Len(); first = end {
-			if end = first + partRows; h.Len()-end < partRows {
-				end = h.Len()
+		for first, end := 0, 0; first < e.Len(); first = end {
+			if end = first + partRows; e.Len()-end < partRows {
+				end = e.Len()
 			}
-			if !yield(first, h.Select(RowRange(first, end))) {
+			if !yield(first, e.Select(RowRange(first, end))) {
 				return
 			}
 		}
 	}
 }
 
-// Part returns the records at the given rows, in order, without encoding them.
-func (h *EncodedTable) Part(rows []int) *EncodedTable {
-	return &EncodedTable{pickRows(h.Y, rows), h.places(rows), h.from}
+// Subset returns the records at the given rows, in order, without encoding them.
+func (e *EncodedTable) Subset(rows []int) *EncodedTable {
+	return &EncodedTable{pickRows(e.Y, rows), e.places(rows), e.from}
 }
 
 // HasParty reports whether records have a party.
-func (h *EncodedTable) HasParty() bool { return h.from.hasParty() }
+func (e *EncodedTable) HasParty() bool { return e.from.hasParty() }
 
 // Party is as in Records. Each call makes a list.
-func (h *EncodedTable) Party() []string {
-	all := h.from.parties()
-	if all == nil || h.rows == nil {
+func (e *EncodedTable) Party() []string {
+	all := e.from.parties()
+	if all == nil || e.rows == nil {
 		return all
 	}
-	return pickRows(all, h.rows)
+	return pickRows(all, e.rows)
 }
 
-func (h *EncodedTable) places(rows []int) []int {
-	if h.rows == nil {
+func (e *EncodedTable) places(rows []int) []int {
+	if e.rows == nil {
 		return rows
 	}
-	return pickRows(h.rows, rows)
+	return pickRows(e.rows, rows)
 }
 
 // RowRange returns the rows first to end−1.
@@ -141,7 +141,8 @@ func (s Schema) hold(t *Table) (*heldTable, []Remark, error) {
 		patient: t.column(s.Patient)}
 	var remarks []Remark
 	if label := t.column(s.Label.Column); label != nil {
-		remarks = appendRemark(remarks, s.Label.Column, UnknownLabel, s.encodeLabel(label, c.y))
+		remarks = appendRemark(remarks, s.Label.Column, ProblemUnknownLabel,
+			s.encodeLabel(label, c.y))
 	} else {
 		for i := range c.y {
 			c.y[i] = -1
@@ -355,9 +356,9 @@ func (s Schema) Empty() *Records {
 	return r
 }
 
-// Filler returns a function that copies an encoded row, with missing cells filled as without
+// MissingFiller returns a function that copies an encoded row, with missing cells filled as without
 // MarkMissing.
-func (s Schema) Filler() func(row []float64) []float64 {
+func (s Schema) MissingFiller() func(row []float64) []float64 {
 	s.MarkMissing = false
 	fill := s.Empty().X.RawRowView(0)
 	return func(row []float64) []float64 {

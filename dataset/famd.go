@@ -9,18 +9,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// StandardMap is the kind of a map that scales each column separately ([Standard]) and keeps all.
+// StandardMap is the kind of a map that scales each column separately ([StandardParameters]) and
+// keeps all.
 const StandardMap MapKind = "standard"
 
-// Standard holds the parameters of a map of kind "standard": column j becomes
+// StandardParameters holds the parameters of a map of kind "standard": column j becomes
 //
-//	uⱼ = min(max((xⱼ − Meanⱼ)·Factorⱼ, −Cut), Cut)
+//	uⱼ = min(max((xⱼ − Meanⱼ)·Factorⱼ, −Clip), Clip)
 //
 // so that neither an outlier nor a rare level outweighs the rest of its row.
-type Standard struct {
+type StandardParameters struct {
 	Mean   []float64 `json:"mean"`
 	Factor []float64 `json:"factor"`
-	Cut    float64   `json:"cut"`
+	Clip   float64   `json:"cut"`
 }
 
 // famdCut bounds a standardised column. A number beyond five standard deviations carries no more
@@ -48,7 +49,7 @@ func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	if err != nil {
 		return Map{}, fmt.Errorf("fit famd: %w", err)
 	}
-	return m.After(standard), nil
+	return m.ComposeWith(standard), nil
 }
 
 // A column is dropped if at most famdFew of the pool's rows differ in it from the others. If it
@@ -67,7 +68,7 @@ func fitStandard(s Schema, x *mat.Dense) (Map, error) {
 		return Map{}, fmt.Errorf("the pool has %d rows; it needs at least 2", n)
 	}
 	mean, variance := columnMoments(x)
-	out := &Standard{Mean: mean, Factor: make([]float64, d), Cut: famdCut}
+	out := &StandardParameters{Mean: mean, Factor: make([]float64, d), Clip: famdCut}
 	level := s.levelColumns()
 	for j, v := range variance {
 		switch {
@@ -124,19 +125,19 @@ func (s Schema) levelColumns() []bool {
 	return level
 }
 
-func (s *Standard) fill(z, x *mat.Dense) {
+func (s *StandardParameters) fill(z, x *mat.Dense) {
 	n, _ := x.Dims()
 	for i := range n {
 		to := z.RawRowView(i)
 		for j, v := range x.RawRowView(i) {
-			to[j] = min(max((v-s.Mean[j])*s.Factor[j], -s.Cut), s.Cut)
+			to[j] = min(max((v-s.Mean[j])*s.Factor[j], -s.Clip), s.Clip)
 		}
 	}
 }
 
-func (s *Standard) validate(m Map) error {
+func (s *StandardParameters) validate(m Map) error {
 	switch {
-	case s == nil || !(s.Cut > 0 && s.Cut < 1e30):
+	case s == nil || !(s.Clip > 0 && s.Clip < 1e30):
 		return errors.New("map: a standard map needs a cut above 0, such as 5")
 	case m.Outputs != m.Inputs:
 		return fmt.Errorf("map: outputs is %d; a standard map keeps its %d inputs", m.Outputs, m.Inputs)

@@ -151,14 +151,14 @@ func TestFitFAMDErrors(t *testing.T) {
 func TestStandardValidate(t *testing.T) {
 	good := func() Map {
 		return Map{Kind: StandardMap, Inputs: 1, Outputs: 1, Scale: 1,
-			Standard: &Standard{Mean: []float64{0}, Factor: []float64{1}, Cut: 5}}
+			Standard: &StandardParameters{Mean: []float64{0}, Factor: []float64{1}, Clip: 5}}
 	}
 	if err := good().Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(m *Map){
 		"needs a cut":           func(m *Map) { m.Standard = nil },
-		"a cut above 0":         func(m *Map) { m.Standard.Cut = math.NaN() },
+		"a cut above 0":         func(m *Map) { m.Standard.Clip = math.NaN() },
 		"outputs is 2":          func(m *Map) { m.Outputs = 2 },
 		"has its mean under":    func(m *Map) { m.Mean = []float64{0} },
 		"2 means and 1 factors": func(m *Map) { m.Standard.Mean = []float64{0, 0} },

@@ -17,13 +17,13 @@ import (
 //
 //	z = x / Scale                        kind "identity"
 //	z = Vᵀ(x − Mean) / Scale             kind "pca"
-//	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
+//	z = cut((x − mean)·factor) / Scale   kind "standard", see StandardParameters
 //
-// where z is divided by its norm if that exceeds 1. The last column is the intercept. If First is
-// set, x is the z of First, before the division by the norm and without intercept.
+// where z is divided by its norm if that exceeds 1. The last column is the intercept. If Inner is
+// set, x is the z of Inner, before the division by the norm and without intercept.
 type Map struct {
 	Kind   MapKind `json:"kind"`
-	Inputs int     `json:"inputs"` // encoded columns, or First's outputs
+	Inputs int     `json:"inputs"` // encoded columns, or Inner's outputs
 	Scale  float64 `json:"scale"`
 	// Outputs is the number of kept directions. Mean (Inputs entries) and Directions (V,
 	// Inputs×Outputs, row by row) are for "pca" only. Directions have single precision, which
@@ -35,17 +35,17 @@ type Map struct {
 	// variance along it.
 	Whiten float64 `json:"whiten,omitempty"`
 	// Standard has the parameters of the kind with this name.
-	Standard *Standard `json:"standard,omitempty"`
-	// Nested is the number of components, the first outputs, if outputs of bins follow them;
-	// otherwise 0.
-	Nested int `json:"nested,omitempty"`
-	// First, if not nil, maps the encoded columns to this map's inputs.
-	First *Map `json:"first,omitempty"`
+	Standard *StandardParameters `json:"standard,omitempty"`
+	// LeadingComponents is the number of components, the first outputs, if outputs of bins follow
+	// them; otherwise 0.
+	LeadingComponents int `json:"nested,omitempty"`
+	// Inner, if not nil, maps the encoded columns to this map's inputs.
+	Inner *Map `json:"first,omitempty"`
 }
 
-// After returns m applied to first's output.
-func (m Map) After(first Map) Map {
-	m.First = &first
+// ComposeWith returns m applied to first's output.
+func (m Map) ComposeWith(first Map) Map {
+	m.Inner = &first
 	return m
 }
 
@@ -63,15 +63,15 @@ func Identity(s Schema) Map {
 	return Map{Kind: IdentityMap, Inputs: s.Dim(), Scale: math.Sqrt(s.squaredNorm())}
 }
 
-// Shrink keeps every row's norm below 1 despite rounding: the norm of a row of d columns has a
+// NormMargin keeps every row's norm below 1 despite rounding: the norm of a row of d columns has a
 // relative error below d·2⁻⁵³, far below 1e-12 for the at most 100,000 columns of a schema.
-const Shrink = 1 - 1e-12
+const NormMargin = 1 - 1e-12
 
-// Center returns the pool's mean of each encoded column; nil if the map holds no such means.
-func (m Map) Center() []float64 {
+// PoolMean returns the pool's mean of each encoded column; nil if the map holds no such means.
+func (m Map) PoolMean() []float64 {
 	switch {
-	case m.First != nil:
-		return m.First.Center()
+	case m.Inner != nil:
+		return m.Inner.PoolMean()
 	case m.Standard != nil:
 		return m.Standard.Mean
 	case m.Kind == PCAMap:
@@ -83,8 +83,8 @@ func (m Map) Center() []float64 {
 // Columns is the number of encoded columns that Apply takes, of the innermost map where maps follow
 // each other.
 func (m Map) Columns() int {
-	if m.First != nil {
-		return m.First.Columns()
+	if m.Inner != nil {
+		return m.Inner.Columns()
 	}
 	return m.Inputs
 }
@@ -107,7 +107,7 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 		for _, v := range z {
 			sum += v * v
 		}
-		factor := Shrink / math.Sqrt2
+		factor := NormMargin / math.Sqrt2
 		row[width-1] = factor
 		if sum > 1 {
 			factor /= math.Sqrt(sum)
@@ -134,8 +134,8 @@ func plain(v float64) float64 {
 }
 
 // Features returns the z of Map's formula for encoded rows (N×(Dim−1)), before the division by the
-// norm and without intercept. Another map can be fitted on them to come After. x has at least one
-// row.
+// norm and without intercept. Another map can be fitted on them to come after this one. x has at
+// least one row.
 func (m Map) Features(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	z := mat.NewDense(n, m.Dim()-1, nil)
@@ -152,14 +152,14 @@ func (m Map) fill(z, x *mat.Dense) {
 	if d != m.Columns() {
 		panic(fmt.Sprintf("dataset: map of %d columns applied to %d columns", m.Columns(), d))
 	}
-	if m.First == nil {
+	if m.Inner == nil {
 		m.fillOne(z, finite(x))
 		return
 	}
 	_, width := z.Dims()
 	for top := 0; top < n; top += mapBlock {
 		end := min(top+mapBlock, n)
-		first := m.First.Features(x.Slice(top, end, 0, d).(*mat.Dense))
+		first := m.Inner.Features(x.Slice(top, end, 0, d).(*mat.Dense))
 		m.fillOne(z.Slice(top, end, 0, width).(*mat.Dense), finite(first))
 	}
 }
@@ -227,16 +227,16 @@ func (m Map) Validate() error {
 }
 
 func (m Map) validate(depth int) error {
-	if m.First != nil {
+	if m.Inner != nil {
 		if depth > 1 {
 			return errors.New("map: at most two maps may come first")
 		}
-		if err := m.First.validate(depth + 1); err != nil {
+		if err := m.Inner.validate(depth + 1); err != nil {
 			return fmt.Errorf("first %w", err)
 		}
-		if m.First.Dim()-1 != m.Inputs {
+		if m.Inner.Dim()-1 != m.Inputs {
 			return fmt.Errorf("map: inputs is %d; the first map gives %d", m.Inputs,
-				m.First.Dim()-1)
+				m.Inner.Dim()-1)
 		}
 	}
 	if m.Inputs < 1 || m.Inputs > maxColumns {
@@ -252,7 +252,8 @@ func (m Map) validate(depth int) error {
 	case StandardMap:
 		return m.Standard.validate(m)
 	case IdentityMap:
-		if m.Outputs != 0 || m.Nested != 0 || len(m.Mean) != 0 || len(m.Directions) != 0 {
+		if m.Outputs != 0 || m.LeadingComponents != 0 || len(m.Mean) != 0 ||
+			len(m.Directions) != 0 {
 			return errors.New("map: an identity map has no outputs, mean or directions; remove them")
 		}
 		return nil
@@ -264,8 +265,8 @@ func (m Map) validate(depth int) error {
 	if m.Outputs < 1 || m.Outputs > maxColumns {
 		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, maxColumns)
 	}
-	if m.Nested < 0 || m.Nested > m.Outputs {
-		return fmt.Errorf("map: nested is %d; expected at most the %d outputs", m.Nested, m.Outputs)
+	if m.LeadingComponents < 0 || m.LeadingComponents > m.Outputs {
+		return fmt.Errorf("map: nested is %d; expected at most the %d outputs", m.LeadingComponents, m.Outputs)
 	}
 	if len(m.Mean) != m.Inputs || len(m.Directions) != m.Inputs*m.Outputs {
 		return fmt.Errorf("map: mean has %d and directions %d entries; expected %d and %d",

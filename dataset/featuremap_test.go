@@ -121,7 +121,7 @@ func TestMapValidate(t *testing.T) {
 		`kind "umap" is unknown`:  {Kind: "umap", Inputs: 1, Scale: 1},
 		"an identity map has no":  {Kind: IdentityMap, Inputs: 1, Scale: 1, Outputs: 1},
 		"outputs is 0":            {Kind: PCAMap, Inputs: 2, Scale: 1},
-		"nested is 2":             {Kind: PCAMap, Inputs: 2, Scale: 1, Outputs: 1, Nested: 2},
+		"nested is 2":             {Kind: PCAMap, Inputs: 2, Scale: 1, Outputs: 1, LeadingComponents: 2},
 		"mean has 1":              {Kind: PCAMap, Inputs: 2, Scale: 1, Outputs: 1, Mean: []float64{0}},
 		"mean holds NaN":          {Kind: PCAMap, Inputs: 1, Scale: 1, Outputs: 1, Mean: []float64{math.NaN()}, Directions: []float32{1}},
 		"directions hold +Inf":    {Kind: PCAMap, Inputs: 1, Scale: 1, Outputs: 1, Mean: []float64{0}, Directions: []float32{float32(math.Inf(1))}},
@@ -171,12 +171,13 @@ func TestMapGivesPlainNumbers(t *testing.T) {
 				m.Directions[i] = float32(rng.NormFloat64() * size)
 			}
 			standard := Map{Kind: StandardMap, Inputs: d, Outputs: d, Scale: scale,
-				Standard: &Standard{Mean: make([]float64, d), Factor: make([]float64, d), Cut: 5}}
+				Standard: &StandardParameters{Mean: make([]float64, d), Factor: make([]float64, d),
+					Clip: 5}}
 			for j := range d {
 				standard.Standard.Factor[j] = max(size, 1.01e-30) * (1 + rng.Float64())
 			}
-			for _, m := range []Map{m, m.After(m), m.After(m.After(m)), standard,
-				m.After(standard)} {
+			for _, m := range []Map{m, m.ComposeWith(m), m.ComposeWith(m.ComposeWith(m)), standard,
+				m.ComposeWith(standard)} {
 				if err := m.Validate(); err != nil {
 					t.Fatal(err)
 				}

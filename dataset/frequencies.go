@@ -62,8 +62,8 @@ func (f *Frequencies) Copy() *Frequencies {
 	return &c
 }
 
-// Phases sets to[j] = ⟨ω_j, row⟩ for all count frequencies. row has dim numbers.
-func (f *Frequencies) Phases(to, row []float64) {
+// Project sets to[j] = ⟨ω_j, row⟩ for all count frequencies. row has dim numbers.
+func (f *Frequencies) Project(to, row []float64) {
 	if len(to) != f.count || len(row) != f.dim {
 		panic(fmt.Sprintf("dataset: %d phases of a row of %d numbers, made for %d and %d", len(to), len(row), f.count, f.dim))
 	}

@@ -14,32 +14,34 @@ type HospitalConfig struct {
 	Sites   int
 	Records int    // number of admissions in all hospitals together, at least 0
 	Seed    uint64 // equal seeds give equal tables
-	// Skew makes hospitals unequal: hospital s, from 0, has a share ∝ (s+2)^-Skew. 0 is equal.
-	Skew float64
-	// Returns is the share of admissions that are of returning patients. One in ten changes the
-	// hospital.
-	Returns float64
+	// SizeSkew makes hospitals unequal: hospital s, from 0, has a share ∝ (s+2)^-SizeSkew. 0 is
+	// equal.
+	SizeSkew float64
+	// ReturningShare is the share of admissions that are of returning patients. One in ten changes
+	// the hospital.
+	ReturningShare float64
 	// Missing is the share of creatinine values that were not measured.
 	Missing float64
 }
 
 // DefaultHospitalConfig describes twelve hospitals of about 200 to 1,400 admissions.
 func DefaultHospitalConfig() HospitalConfig {
-	return HospitalConfig{Sites: 12, Records: 6000, Seed: 1, Skew: 1, Returns: 0.25, Missing: 0.05}
+	return HospitalConfig{Sites: 12, Records: 6000, Seed: 1, SizeSkew: 1, ReturningShare: 0.25,
+		Missing: 0.05}
 }
 
-// Validate requires a site at least, Skew 0 to 10, and shares for Returns (below 1) and Missing.
-// Errors name the setting.
+// Validate requires a site at least, SizeSkew 0 to 10, and shares for ReturningShare (below 1) and
+// Missing. Errors name the setting.
 func (h HospitalConfig) Validate() error {
 	switch {
 	case h.Sites < 1:
 		return fmt.Errorf("hospitals: sites is %d; set at least 1", h.Sites)
 	case h.Records < 0:
 		return fmt.Errorf("hospitals: records is %d; set 0 or more", h.Records)
-	case !(h.Skew >= 0 && h.Skew <= 10):
-		return fmt.Errorf("hospitals: skew is %g; set 0 (equal) to 10", h.Skew)
-	case !(h.Returns >= 0 && h.Returns < 1):
-		return fmt.Errorf("hospitals: returns is %g; set a share from 0 to below 1", h.Returns)
+	case !(h.SizeSkew >= 0 && h.SizeSkew <= 10):
+		return fmt.Errorf("hospitals: skew is %g; set 0 (equal) to 10", h.SizeSkew)
+	case !(h.ReturningShare >= 0 && h.ReturningShare < 1):
+		return fmt.Errorf("hospitals: returns is %g; set a share from 0 to below 1", h.ReturningShare)
 	case !(h.Missing >= 0 && h.Missing <= 1):
 		return fmt.Errorf("hospitals: missing is %g; set a share from 0 to 1", h.Missing)
 	}
@@ -66,7 +68,7 @@ func HospitalSchema() Schema {
 			{Column: "sex", Kind: Categorical, Levels: []string{"female", "male"}},
 			{Column: "systolic_bp", Kind: Numeric, Min: 80, Max: 220},
 			{Column: "glucose", Kind: Numeric, Min: 50, Max: 400, Log: true},
-			{Column: "creatinine", Kind: Numeric, Min: 0.3, Max: 10, Log: true, Missing: true},
+			{Column: "creatinine", Kind: Numeric, Min: 0.3, Max: 10, Log: true, FlagMissing: true},
 			{Column: "bmi", Kind: Numeric, Min: 15, Max: 50},
 			{Column: "smoker", Kind: Categorical, Levels: []string{"no", "former", "yes"}},
 			{Column: "diagnosis", Kind: Categorical, Levels: slices.Clone(diagnosisGroups)},
@@ -105,7 +107,8 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	seenAt := make([][]int32, c.Sites)
 	for _, h := range admissions {
 		p := patient{id: int32(len(patients))}
-		if back := rng.Float64() < c.Returns; back && rng.Float64() < 0.1 && len(patients) > 0 {
+		if back := rng.Float64() < c.ReturningShare; back && rng.Float64() < 0.1 &&
+			len(patients) > 0 {
 			p = patients[rng.IntN(len(patients))]
 		} else if back && len(seenAt[h]) > 0 {
 			p = patients[seenAt[h][rng.IntN(len(seenAt[h]))]]
@@ -154,7 +157,7 @@ func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 	total := 0.0
 	cumulative := make([]float64, c.Sites)
 	for i := range cumulative {
-		total += math.Pow(float64(i+2), -c.Skew)
+		total += math.Pow(float64(i+2), -c.SizeSkew)
 		cumulative[i] = total
 	}
 	of := make([]int, c.Records)

@@ -20,7 +20,7 @@ func TestHospitals(t *testing.T) {
 		t.Fatalf("%d records, want %d", r.Len(), c.Records)
 	}
 	for _, remark := range remarks {
-		if remark.Problem != Missing && remark.Count > c.Records/50 {
+		if remark.Problem != ProblemMissing && remark.Count > c.Records/50 {
 			t.Errorf("generated data outside the schema: %v", remark)
 		}
 	}
@@ -116,8 +116,8 @@ func TestHospitalConfigValidate(t *testing.T) {
 	for want, change := range map[string]func(*HospitalConfig){
 		"sites is 0":     func(c *HospitalConfig) { c.Sites = 0 },
 		"records is -1":  func(c *HospitalConfig) { c.Records = -1 },
-		"skew is -1":     func(c *HospitalConfig) { c.Skew = -1 },
-		"returns is 1":   func(c *HospitalConfig) { c.Returns = 1 },
+		"skew is -1":     func(c *HospitalConfig) { c.SizeSkew = -1 },
+		"returns is 1":   func(c *HospitalConfig) { c.ReturningShare = 1 },
 		"missing is 1.5": func(c *HospitalConfig) { c.Missing = 1.5 },
 	} {
 		c := DefaultHospitalConfig()

@@ -40,7 +40,7 @@ func ReadIDX(images, labels io.Reader) (*Table, error) {
 }
 
 func readIDXBytes(r io.Reader, dimensions int) (dims []int, data []byte, err error) {
-	plain, _, err := Unpack(r)
+	plain, _, err := Gunzip(r)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -60,11 +60,11 @@ features:
 			t.Errorf("all components keep %v of %s", k.Share, k.Column)
 		}
 	}
-	if got, want := KeptWords(whole.KeptShares(s, x)),
+	if got, want := KeptText(whole.KeptShares(s, x)),
 		"keeps each column's variance in the pool"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := KeptWords([]KeptShare{{"a", 0.031}, {"b", 0.5}, {"c", 1}}), "keeps 51 % of a column's variance in the pool on average, least of a 3 %, b 50 %"; got != want {
+	if got, want := KeptText([]KeptShare{{"a", 0.031}, {"b", 0.5}, {"c", 1}}), "keeps 51 % of a column's variance in the pool on average, least of a 3 %, b 50 %"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if Identity(s).KeptShares(s, x) != nil || one.KeptShares(s, &mat.Dense{}) != nil {

@@ -13,23 +13,23 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Known is a public data set for experiments: schema, source and format of its files, which are not
-// in this module.
-type Known struct {
-	Name   string `yaml:"-"`
-	About  string `yaml:"about"`  // one line
-	Source string `yaml:"source"` // who made it and where to get it
-	Reader string `yaml:"reader"` // "csv" or "idx"
+// KnownDataset is a public data set for experiments: schema, source and format of its files, which
+// are not in this module.
+type KnownDataset struct {
+	Name       string `yaml:"-"`
+	About      string `yaml:"about"`  // one line
+	Source     string `yaml:"source"` // who made it and where to get it
+	FileFormat string `yaml:"reader"` // "csv" or "idx"
 	// Train and Test are the files of each part; for idx first images, then labels.
-	Train  []KnownFile `yaml:"train"`
-	Test   []KnownFile `yaml:"test"`
-	Schema Schema      `yaml:"schema"`
-	// Base names the known set from which this one takes every field that it does not set.
-	Base string `yaml:"base"`
+	Train  []KnownDatasetFile `yaml:"train"`
+	Test   []KnownDatasetFile `yaml:"test"`
+	Schema Schema             `yaml:"schema"`
+	// BaseDataset names the known set from which this one takes every field that it does not set.
+	BaseDataset string `yaml:"base"`
 }
 
-// KnownFile is one file as the set's makers publish it, packed or not.
-type KnownFile struct {
+// KnownDatasetFile is one file as the set's makers publish it, packed or not.
+type KnownDatasetFile struct {
 	File string `yaml:"file"` // slash-separated, below the folder of data
 	// Party fills the schema's party column if a file holds one party's records.
 	Party string `yaml:"party"`
@@ -38,8 +38,8 @@ type KnownFile struct {
 //go:embed known/*.yaml
 var knownFiles embed.FS
 
-// KnownNames lists the sets that LoadKnown describes, sorted.
-func KnownNames() []string {
+// KnownDatasetNames lists the sets that LoadKnownDataset describes, sorted.
+func KnownDatasetNames() []string {
 	files, _ := fs.Glob(knownFiles, "known/*.yaml") // no error: the pattern is valid
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
@@ -48,40 +48,40 @@ func KnownNames() []string {
 	return files
 }
 
-// LoadKnown reads a set's description, which this module contains. Known.Load then reads its files,
-// which are elsewhere. The error for another name lists all names.
-func LoadKnown(name string) (Known, error) {
-	if !slices.Contains(KnownNames(), name) {
-		return Known{}, fmt.Errorf("load known set: there is no %q; choose one of %s", name, strings.Join(KnownNames(), ", "))
+// LoadKnownDataset reads a set's description, which this module contains. Known.Load then reads its
+// files, which are elsewhere. The error for another name lists all names.
+func LoadKnownDataset(name string) (KnownDataset, error) {
+	if !slices.Contains(KnownDatasetNames(), name) {
+		return KnownDataset{}, fmt.Errorf("load known set: there is no %q; choose one of %s", name, strings.Join(KnownDatasetNames(), ", "))
 	}
-	var k Known
+	var k KnownDataset
 	if err := k.read(name, 0); err != nil {
-		return Known{}, fmt.Errorf("load known set %s: %w", name, err)
+		return KnownDataset{}, fmt.Errorf("load known set %s: %w", name, err)
 	}
 	k.Name = name
 	if err := k.Schema.Validate(); err != nil {
-		return Known{}, fmt.Errorf("load known set %s: %w", name, err)
+		return KnownDataset{}, fmt.Errorf("load known set %s: %w", name, err)
 	}
 	return k, nil
 }
 
-func (k *Known) read(name string, depth int) error {
+func (k *KnownDataset) read(name string, depth int) error {
 	text, err := knownFiles.ReadFile("known/" + name + ".yaml")
 	if err != nil {
 		return err
 	}
-	var own Known
+	var own KnownDataset
 	if err := yamlfile.DecodeAll(bytes.NewReader(text), &own); err != nil {
 		return err
 	}
-	if own.Base == "" {
+	if own.BaseDataset == "" {
 		*k = own
 		return nil
 	}
 	if depth > 3 {
 		return errors.New("base leads in a circle")
 	}
-	if err := k.read(own.Base, depth+1); err != nil {
+	if err := k.read(own.BaseDataset, depth+1); err != nil {
 		return err
 	}
 	k.Schema.Label = Label{} // the label is replaced as a whole, never merged
@@ -89,12 +89,12 @@ func (k *Known) read(name string, depth int) error {
 }
 
 // HasTest reports whether the set's makers divided it into train and test.
-func (k Known) HasTest() bool { return len(k.Test) > 0 }
+func (k KnownDataset) HasTest() bool { return len(k.Test) > 0 }
 
 // Load reads a part, "train" or "test", from a folder of data. It finds files with or without
 // ".gz". The error for a missing file names the set's source.
-func (k Known) Load(dir fs.FS, part string) (*Table, error) {
-	var files []KnownFile
+func (k KnownDataset) Load(dir fs.FS, part string) (*Table, error) {
+	var files []KnownDatasetFile
 	switch part {
 	case "train":
 		files = k.Train
@@ -115,7 +115,7 @@ func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 		defer file.Close()
 		opened[i] = file
 	}
-	if k.Reader == "idx" {
+	if k.FileFormat == "idx" {
 		t, err := ReadIDX(opened[0], opened[1])
 		if err != nil {
 			return nil, fmt.Errorf("load %s: %w", k.Name, err)

@@ -41,13 +41,13 @@ var published = map[string]struct {
 }
 
 func TestKnownSetsEncode(t *testing.T) {
-	for _, name := range KnownNames() {
+	for _, name := range KnownDatasetNames() {
 		t.Run(name, func(t *testing.T) {
 			want, ok := published[name]
 			if !ok {
 				t.Fatal("no published figures to compare with; add them to the table")
 			}
-			k, err := LoadKnown(name)
+			k, err := LoadKnownDataset(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func checkEncoding(t *testing.T, s Schema, table *Table) *Records {
 		}
 	}
 	for _, remark := range remarks {
-		if remark.Problem != Missing {
+		if remark.Problem != ProblemMissing {
 			t.Log(remark)
 			// A quarter: one hospital of four writes cholesterol 0 for "not measured".
 			if float64(remark.Count) > 0.25*float64(len(rows)) {
@@ -135,7 +135,7 @@ func checkEncoding(t *testing.T, s Schema, table *Table) *Records {
 func TestKnownParties(t *testing.T) {
 	dir := realData(t)
 	for name, want := range map[string]int{"wisdm_har": 36, "heart_disease": 4} {
-		k, err := LoadKnown(name)
+		k, err := LoadKnownDataset(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,11 +150,11 @@ func TestKnownParties(t *testing.T) {
 }
 
 func TestLoadKnownErrors(t *testing.T) {
-	if _, err := LoadKnown("iris"); err == nil ||
+	if _, err := LoadKnownDataset("iris"); err == nil ||
 		!strings.Contains(err.Error(), "adult, adult-narrow, heart_disease") {
 		t.Errorf("unknown set: %v", err)
 	}
-	k, err := LoadKnown("phishing")
+	k, err := LoadKnownDataset("phishing")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestLoadKnownErrors(t *testing.T) {
 // A set with one file per party gets its party column from the files. An unpacked file is found
 // under its packed name.
 func TestLoadKnownPartyFiles(t *testing.T) {
-	k, err := LoadKnown("heart_disease")
+	k, err := LoadKnownDataset("heart_disease")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestLoadKnownPartyFiles(t *testing.T) {
 		t.Errorf("labels %v, want %v", r.Y, want)
 	}
 
-	k, err = LoadKnown("higgs_sample")
+	k, err = LoadKnownDataset("higgs_sample")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,10 +59,10 @@ func NewLines(r io.Reader, f Format) (Rows, error) {
 	return &in, nil
 }
 
-// FirstCells returns the cells of a file's first lines, at most most and some megabytes, as many as
-// each line has, and nil for a line that is blank, a comment, or no line of cells. It is for drafts
-// that a person checks.
-func FirstCells(r io.Reader, f Format, most int) (lines [][]string, err error) {
+// PreviewCells returns the cells of a file's first lines, at most most and some megabytes, as many
+// as each line has, and nil for a line that is blank, a comment, or no line of cells. It is for
+// drafts that a person checks.
+func PreviewCells(r io.Reader, f Format, most int) (lines [][]string, err error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (l *lineReader) Skipped() bool { return l.skipped }
 func (l *lineReader) Remarks() []Remark {
 	odd := slices.Clone(l.odd)
 	if l.ends.lone > 0 && l.returned > 0 {
-		odd = append(odd, Remark{Problem: LoneReturn, Count: l.ends.lone, First: l.returned})
+		odd = append(odd, Remark{Problem: ProblemLoneReturn, Count: l.ends.lone, First: l.returned})
 	}
 	return odd
 }
@@ -213,18 +213,18 @@ func (l *lineReader) fit(cells []string, as Problem, place int) ([]string, bool)
 		cells = cells[:len(cells)-1]
 	}
 	switch {
-	case as == TextBehind && held == n:
-		l.odd.Add(TextAfter, place)
+	case as == ProblemTextBehind && held == n:
+		l.odd.Add(ProblemTextAfter, place)
 		return cells, true
 	case as != "":
 	case len(cells) > n:
-		as = LongRow
+		as = ProblemLongRow
 	case n > 1 && len(cells) == 1 && otherDelimiter(cells[0], n-1):
-		as = OtherDelimiter
+		as = ProblemOtherDelimiter
 	case held > n:
-		l.odd.Add(EmptyCells, place)
+		l.odd.Add(ProblemEmptyCells, place)
 	case held < n:
-		l.odd.Add(ShortRow, place)
+		l.odd.Add(ProblemShortRow, place)
 		for len(cells) < n {
 			cells = append(cells, "")
 		}
@@ -263,9 +263,9 @@ func (l *lineReader) next() (cells []string, as Problem, err error) {
 func (l *lineReader) why(line string, as Problem, whole bool) Problem {
 	switch {
 	case !whole:
-		return LongLine
+		return ProblemLongLine
 	case as != "" && l.format.Escape == 0 && strings.Contains(line, `\"`):
-		return Backslash
+		return ProblemBackslash
 	}
 	return as
 }
@@ -306,9 +306,9 @@ func (l *lineReader) holdsRecord(line string) (text string, ok bool) {
 	return line, strings.TrimSpace(line) != ""
 }
 
-// split cuts a line into cells. If the last cell's quote does not end, as is OpenQuote, and the
-// cells are those before and this one. If text follows a closing quote, as is TextBehind, and the
-// text belongs to the cell.
+// split cuts a line into cells. If the last cell's quote does not end, as is ProblemOpenQuote, and
+// the cells are those before and this one. If text follows a closing quote, as is
+// ProblemTextBehind, and the text belongs to the cell.
 func (l *lineReader) split(line string) (cells []string, as Problem) {
 	var odd Problem
 	l.cells = l.cells[:0]
@@ -324,12 +324,12 @@ func (l *lineReader) split(line string) (cells []string, as Problem) {
 				if odd != "" {
 					return nil, odd
 				}
-				return append(l.cells, quoted), OpenQuote
+				return append(l.cells, quoted), ProblemOpenQuote
 			}
 			var behind string
 			behind, line, more = l.cut(quoted[end+1:])
 			if strings.TrimSpace(behind) != "" {
-				odd = TextBehind
+				odd = ProblemTextBehind
 			}
 			cell = strings.ReplaceAll(quoted[:end], `""`, `"`) + behind
 			if l.format.Escape != 0 {
@@ -341,7 +341,7 @@ func (l *lineReader) split(line string) (cells []string, as Problem) {
 			cell, line, more = l.cut(line)
 		}
 		if len(l.cells) == maxCells {
-			return nil, LongRow
+			return nil, ProblemLongRow
 		}
 		l.cells = append(l.cells, strings.TrimSpace(cell))
 	}

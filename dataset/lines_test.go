@@ -98,8 +98,9 @@ func TestReadLines(t *testing.T) {
 		})
 	}
 	got, err := ReadLines(strings.NewReader("a,b\n\xff,2\n3,\x00\n\xe9,4\n"), Format{})
-	if want := []Remark{{Column: "a", Problem: NoText, Count: 2}, {Column: "b", Problem: NoText,
-		Count: 1}}; err != nil || !slices.Equal(got.Remarks, want) {
+	if want := []Remark{{Column: "a", Problem: ProblemNotText, Count: 2},
+		{Column: "b", Problem: ProblemNotText,
+			Count: 1}}; err != nil || !slices.Equal(got.Remarks, want) {
 		t.Errorf("remarks %v (%v), want %v", got.Remarks, err, want)
 	}
 }
@@ -110,21 +111,21 @@ func TestRowRemarks(t *testing.T) {
 	text := "a,b,c\n1,2,3\n1,2\n1\n1,2,3,\n1,2,3,,\n1,2,3,4\n1;2;3\n1,\"2\"x,3,4\n" +
 		"1,\"2\\\"\",3\r1,2,3\r1,\"2,3"
 	want := []Remark{
-		{Problem: ShortRow, Count: 2, First: 3}, {Problem: EmptyCells, Count: 2, First: 5},
-		{Problem: LongRow, Count: 1, First: 7},
-		{Problem: OtherDelimiter, Count: 1, First: 8}, {Problem: TextBehind, Count: 1, First: 9},
-		{Problem: Backslash, Count: 1, First: 10},
-		{Problem: OpenQuote, Count: 1, First: 12}, {Problem: LoneReturn, Count: 2, First: 10},
+		{Problem: ProblemShortRow, Count: 2, First: 3}, {Problem: ProblemEmptyCells, Count: 2, First: 5},
+		{Problem: ProblemLongRow, Count: 1, First: 7},
+		{Problem: ProblemOtherDelimiter, Count: 1, First: 8}, {Problem: ProblemTextBehind, Count: 1, First: 9},
+		{Problem: ProblemBackslash, Count: 1, First: 10},
+		{Problem: ProblemOpenQuote, Count: 1, First: 12}, {Problem: ProblemLoneReturn, Count: 2, First: 10},
 	}
 	for name, open := range map[string]func(io.Reader, Format) (Rows, error){"lines": NewLines,
-		"quoted": NewQuoted} {
+		"quoted": NewMultilineCSV} {
 		for _, slow := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader,
 			iotest.DataErrReader} {
 			rows, err := open(slow(strings.NewReader(text)), Format{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Collect(rows)
+			got, err := CollectRows(rows)
 			if err != nil || !slices.Equal(got.Remarks, want) || got.Malformed != 5 ||
 				got.FirstMalformed != 7 {
 				t.Errorf("%s: %d malformed from line %d, %v, remarks %v, want %v", name,
@@ -149,8 +150,8 @@ func TestReadLinesMalformed(t *testing.T) {
 		!slices.EqualFunc(rowsOf(got.Table), want, slices.Equal) {
 		t.Errorf("columns %q, rows %q", got.Table.Columns(), rowsOf(got.Table))
 	}
-	if got.Malformed != 1 || !slices.Equal(got.Remarks, []Remark{{Problem: LongRow, Count: 1,
-		First: 3}, {Column: "b", Problem: NoText, Count: 1}, {Column: "c", Problem: NoText,
+	if got.Malformed != 1 || !slices.Equal(got.Remarks, []Remark{{Problem: ProblemLongRow, Count: 1,
+		First: 3}, {Column: "b", Problem: ProblemNotText, Count: 1}, {Column: "c", Problem: ProblemNotText,
 		Count: 1}}) {
 		t.Errorf("%d malformed, remarks %v", got.Malformed, got.Remarks)
 	}
@@ -277,10 +278,10 @@ func TestLinesInAnyOrder(t *testing.T) {
 }
 
 // ReadLines collects the rows of NewLines.
-func ReadLines(r io.Reader, f Format) (Lines, error) {
+func ReadLines(r io.Reader, f Format) (CollectedRows, error) {
 	rows, err := NewLines(r, f)
 	if err != nil {
-		return Lines{}, err
+		return CollectedRows{}, err
 	}
-	return Collect(rows)
+	return CollectRows(rows)
 }

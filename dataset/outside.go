@@ -101,7 +101,7 @@ func (s Schema) meanings(column string, cells []string) []string {
 
 func noLevel(of comparison, levels []string) error {
 	meant := ""
-	if near := yamlfile.Nearest(of.value, levels, len(yamlfile.Bare(of.value))/4); near != "" {
+	if near := yamlfile.Nearest(of.value, levels, len(yamlfile.Simplify(of.value))/4); near != "" {
 		meant = fmt.Sprintf("do you mean %q? ", near)
 	}
 	return fmt.Errorf("%q is no level of %s: %sit has %s", of.value, of.column, meant,

@@ -67,7 +67,7 @@ func (s Schema) Parts(rows Rows, keep []string,
 		c.Append(&b, record)
 		for i, at := range places {
 			text := cells[at]
-			if !IsText(text) {
+			if !IsValidText(text) {
 				text = ""
 			}
 			kept[i] = append(kept[i], strings.Clone(text))

@@ -10,8 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestParts: the parts of a file together are the file as Collect and Encode read it, whatever its
-// length: records, kept texts and remarks, odd cells included. No part but an only one is short.
+// TestParts: the parts of a file together are the file as CollectRows and Encode read it, whatever
+// its length: records, kept texts and remarks, odd cells included. No part but an only one is
+// short.
 func TestParts(t *testing.T) {
 	s, err := ParseSchema(strings.NewReader(`
 label: {column: ill, classes: ["no", "yes"]}

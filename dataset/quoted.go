@@ -19,8 +19,9 @@ const (
 // number of delimiters. (Line 271 of UCI's Youtube04-Eminem.csv has such a quote.)
 const manyRows = 3
 
-// NewQuoted returns the rows of a file for a person's import. It reads as [NewLines] does, except
-// that a quoted cell may hold line breaks, as in RFC 4180, which become newlines in its text.
+// NewMultilineCSV returns the rows of a file for a person's import. It reads as [NewLines] does,
+// except that a quoted cell may hold line breaks, as in RFC 4180, which become newlines in its
+// text.
 //
 // A quote that does not end on its line extends the record up to the line where it ends. In these
 // cases it does not: the first line alone is a malformed record as for NewLines, and reading
@@ -34,12 +35,12 @@ const manyRows = 3
 // So each line is part of one record, or blank, or a comment, and a wrong quote swallows few
 // records.
 //
-// Proof note. No bound covers NewQuoted, because one line is not one record. A line that opens a
-// quote extends over later lines, and reading may continue inside a cell where it was outside
-// before, so files that differ in one line may differ in all later records. Therefore no study
-// reads with it. It reads a file once, while a person imports the file and sees the result. Studies
-// read the imported table, and neighbours are tables that differ in one record.
-func NewQuoted(r io.Reader, f Format) (Rows, error) {
+// Proof note. No bound covers NewMultilineCSV, because one line is not one record. A line that
+// opens a quote extends over later lines, and reading may continue inside a cell where it was
+// outside before, so files that differ in one line may differ in all later records. Therefore no
+// study reads with it. It reads a file once, while a person imports the file and sees the result.
+// Studies read the imported table, and neighbours are tables that differ in one record.
+func NewMultilineCSV(r io.Reader, f Format) (Rows, error) {
 	in := quotedReader{lineReader: newLineReader(r, f)}
 	if err := in.open(f, in.next); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (q *quotedReader) next() (cells []string, as Problem, err error) {
 		q.place = q.number
 		cells, as := q.split(first)
 		as = q.why(first, as, whole)
-		if cells == nil || as != OpenQuote && as != Backslash {
+		if cells == nil || as != ProblemOpenQuote && as != ProblemBackslash {
 			return cells, as, nil
 		}
 		later, err := q.upToQuote()
@@ -156,12 +157,12 @@ func (q *quotedReader) upToQuote() (later []lineAhead, err error) {
 		}
 		cells, as := q.split(`"` + line.text)
 		if line.as = as; !line.whole {
-			line.as = LongLine
+			line.as = ProblemLongLine
 		}
 		q.within.bytes += len(line.text) + 1
 		q.within.cells += max(len(cells), 1) - 1
 		line.upTo = q.within
-		if q.ahead = append(q.ahead, line); line.as != OpenQuote {
+		if q.ahead = append(q.ahead, line); line.as != ProblemOpenQuote {
 			q.closed = len(q.ahead)
 		}
 	}
@@ -186,5 +187,5 @@ func (q *quotedReader) tookRows(later []lineAhead) bool {
 func (q *quotedReader) mayBegin(line lineAhead) bool {
 	text, ok := q.holdsRecord(line.text)
 	cells, as := q.split(text)
-	return ok && (as == OpenQuote || as == "" && len(cells) == len(q.names))
+	return ok && (as == ProblemOpenQuote || as == "" && len(cells) == len(q.names))
 }

@@ -91,7 +91,7 @@ func TestNewQuoted(t *testing.T) {
 		"nothing":    {"", Format{Columns: []string{"a"}}, `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, all, err := allRecords(NewQuoted(iotest.HalfReader(strings.NewReader(c.text)),
+			_, all, err := allRecords(NewMultilineCSV(iotest.HalfReader(strings.NewReader(c.text)),
 				c.format))
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +110,7 @@ func TestNewQuoted(t *testing.T) {
 		"header's quotes": {strings.NewReader("\"a,b\n1,2.5\n"), "check its quotes"},
 		"torn":            {io.MultiReader(strings.NewReader("a,b\n1,\"2.5\n"), iotest.ErrReader(broken)), "the disk is gone"},
 	} {
-		if _, _, err := allRecords(NewQuoted(c.in, Format{})); err == nil ||
+		if _, _, err := allRecords(NewMultilineCSV(c.in, Format{})); err == nil ||
 			!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "2.5") {
 			t.Errorf("%s: error %v, want %q and no record", name, err, c.want)
 		}
@@ -128,7 +128,7 @@ func TestQuotedLimits(t *testing.T) {
 		"\"" + strings.Repeat("1", maxLine) + "\n\",2\n3,4\n":       3,
 		"\"\n" + strings.Repeat("1", maxLine+1) + "\",2\n3,4\n\n\n": 3,
 	} {
-		_, all, err := allRecords(NewQuoted(strings.NewReader(text),
+		_, all, err := allRecords(NewMultilineCSV(strings.NewReader(text),
 			Format{Columns: []string{"a", "b"}}))
 		if err != nil || len(all) != want {
 			t.Errorf("%.20q (%d bytes): %d records, want %d, %v", text, len(text), len(all), want,
@@ -203,8 +203,8 @@ func fitSlowly(cells []string, n int) []string {
 	return cells
 }
 
-// recordsSlowly reads lines by the documentation of NewQuoted, trying each number of lines in turn.
-// For each line it returns the record that the line belongs to, or -1.
+// recordsSlowly reads lines by the documentation of NewMultilineCSV, trying each number of lines in
+// turn. For each line it returns the record that the line belongs to, or -1.
 func recordsSlowly(text string, f Format) (all []record, of []int) {
 	lines := linesSlowly(text)
 	isRow := func(line string) bool {
@@ -272,8 +272,8 @@ func recordsSlowly(text string, f Format) (all []record, of []int) {
 // quotes generates texts in which quotes matter.
 var quotes = rapid.StringMatching(`([a"\n\r,; ]|"",|\r\n|"\n|\n"|,"|",|1,2\n|\x{feff}|#){0,60}`)
 
-// TestQuotedSlowly: NewQuoted agrees with recordsSlowly. Each line belongs to one record, whose
-// place is this line or an earlier one, or is blank or a comment.
+// TestQuotedSlowly: NewMultilineCSV agrees with recordsSlowly. Each line belongs to one record,
+// whose place is this line or an earlier one, or is blank or a comment.
 func TestQuotedSlowly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checkQuoted(t, quotes.Draw(t, "text"),
@@ -284,7 +284,7 @@ func TestQuotedSlowly(t *testing.T) {
 
 func checkQuoted(t rapid.TB, text string, f Format) {
 	t.Helper()
-	_, got, err := allRecords(NewQuoted(strings.NewReader(text), f))
+	_, got, err := allRecords(NewMultilineCSV(strings.NewReader(text), f))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,8 +297,8 @@ func checkQuoted(t rapid.TB, text string, f Format) {
 	}
 }
 
-// TestQuotedAsLines: if every quote ends on its line, NewQuoted reads as NewLines does, malformed
-// lines, header and errors included.
+// TestQuotedAsLines: if every quote ends on its line, NewMultilineCSV reads as NewLines does,
+// malformed lines, header and errors included.
 func TestQuotedAsLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := Format{Delimiter: rapid.SampledFrom([]rune{0, ';', '\t', ' '}).Draw(t, "delimiter"),
@@ -310,7 +310,7 @@ func TestQuotedAsLines(t *testing.T) {
 		for _, line := range linesSlowly(quotes.Draw(t, "text")) {
 			r := newLineReader(strings.NewReader(""), f)
 			if held, ok := r.holdsRecord(line); ok {
-				if _, as := r.split(held); as == OpenQuote {
+				if _, as := r.split(held); as == ProblemOpenQuote {
 					continue
 				}
 			}
@@ -323,7 +323,7 @@ func TestQuotedAsLines(t *testing.T) {
 func asLines(t rapid.TB, text string, f Format) {
 	t.Helper()
 	columns, want, wantErr := allRecords(NewLines(strings.NewReader(text), f))
-	names, got, err := allRecords(NewQuoted(strings.NewReader(text), f))
+	names, got, err := allRecords(NewMultilineCSV(strings.NewReader(text), f))
 	if fmt.Sprint(err) != fmt.Sprint(wantErr) || !slices.Equal(names, columns) ||
 		!sameRecords(got, want) {
 		t.Fatalf("%.200q is read as %.500s (%v), by lines as %.500s (%v)", text, fmt.Sprint(got), err, fmt.Sprint(want), wantErr)
@@ -352,7 +352,7 @@ func TestQuotedAsCSV(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, got, err := allRecords(NewQuoted(bytes.NewReader(text.Bytes()), Format{}))
+		_, got, err := allRecords(NewMultilineCSV(bytes.NewReader(text.Bytes()), Format{}))
 		if err != nil || !sameRecords(got, want) {
 			t.Fatalf("%q: %v (%v), want %v", text.Bytes(), got, err, want)
 		}
@@ -385,7 +385,7 @@ func TestQuotedReal(t *testing.T) {
 		}
 		files++
 		if path == "youtube_spam/Youtube04-Eminem.csv" {
-			_, all, err := allRecords(NewQuoted(strings.NewReader(text), f))
+			_, all, err := allRecords(NewMultilineCSV(strings.NewReader(text), f))
 			if err != nil {
 				return err
 			}
@@ -435,9 +435,10 @@ func FuzzQuoted(f *testing.F) {
 		if len(text) > 1<<12 || format.Validate() != nil {
 			return
 		}
-		if IsText(string(text)) { // the slow reader reads letters
+		if IsValidText(string(text)) { // the slow reader reads letters
 			checkQuoted(t, string(text), format)
-		} else if _, _, err := allRecords(NewQuoted(bytes.NewReader(text), format)); err != nil {
+		} else if _, _, err := allRecords(NewMultilineCSV(bytes.NewReader(text),
+			format)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -445,7 +446,8 @@ func FuzzQuoted(f *testing.F) {
 
 // TestQuotedAhead: with a wrong quote on every line, memory stays within the limits.
 func TestQuotedAhead(t *testing.T) {
-	in, err := NewQuoted(strings.NewReader("a,b\n"+strings.Repeat("x\",\"y\n", 3*maxQuotedLines)),
+	in, err := NewMultilineCSV(strings.NewReader("a,b\n"+strings.Repeat("x\",\"y\n",
+		3*maxQuotedLines)),
 		Format{})
 	if err != nil {
 		t.Fatal(err)
@@ -482,7 +484,7 @@ func TestQuotedLinear(t *testing.T) {
 			least := time.Hour
 			for range 3 {
 				start := time.Now()
-				if _, _, err := allRecords(NewQuoted(strings.NewReader(text),
+				if _, _, err := allRecords(NewMultilineCSV(strings.NewReader(text),
 					Format{})); err != nil {
 					t.Fatal(err)
 				}
@@ -501,7 +503,7 @@ func TestQuotedLinear(t *testing.T) {
 func BenchmarkQuoted(b *testing.B) {
 	text := "id,age,sex,note\n" + strings.Repeat("12345,71,female,\"a note, quoted\"\n23456,55,male,another\n", 20000)
 	for name, open := range map[string]func(io.Reader, Format) (Rows,
-		error){"lines": NewLines, "quoted": NewQuoted} {
+		error){"lines": NewLines, "quoted": NewMultilineCSV} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {

@@ -18,36 +18,36 @@ type Problem string
 // What encoding does to an odd cell. None of it is an error, because an error would tell about a
 // record.
 const (
-	Clamped      Problem = "outside its bounds, clamped"
-	Missing      Problem = "missing"
-	NotANumber   Problem = "not a number, taken for missing"
-	UnknownLevel Problem = "not a known level, counted as other"
-	UnknownLabel Problem = "without a known label"
-	NoText       Problem = "no UTF-8 text, taken for missing"
+	ProblemClamped      Problem = "outside its bounds, clamped"
+	ProblemMissing      Problem = "missing"
+	ProblemNotANumber   Problem = "not a number, taken for missing"
+	ProblemUnknownLevel Problem = "not a known level, counted as other"
+	ProblemUnknownLabel Problem = "without a known label"
+	ProblemNotText      Problem = "no UTF-8 text, taken for missing"
 )
 
 // What a reader of files repairs (the first four), and why it takes a row for an empty record.
 const (
-	ShortRow Problem = "rows with fewer cells than the header has names: the last cells are " +
+	ProblemShortRow Problem = "rows with fewer cells than the header has names: the last cells are " +
 		"missing"
-	EmptyCells Problem = "rows with empty cells after the last named column, which are dropped"
-	NoteBeside Problem = "rows with texts right of the table, which are dropped"
-	LoneReturn Problem = "lines that end with a carriage return alone"
-	LongRow    Problem = "rows with more cells than the header has names, read as empty records: " +
+	ProblemEmptyCells Problem = "rows with empty cells after the last named column, which are dropped"
+	ProblemNoteBeside Problem = "rows with texts right of the table, which are dropped"
+	ProblemLoneReturn Problem = "lines that end with a carriage return alone"
+	ProblemLongRow    Problem = "rows with more cells than the header has names, read as empty records: " +
 		"is a delimiter in a text without quotes, or does a column lack its name (write header " +
 		"and first_row)?"
-	OtherDelimiter Problem = "rows with another delimiter, read as empty records"
-	OpenQuote      Problem = "rows with a quote that does not end, read as empty records"
-	TextBehind     Problem = "rows with text behind a closing quote, read as empty records"
-	TextAfter      Problem = "rows with text behind a closing quote, read as a part of the cell"
-	Backslash      Problem = "rows with a backslash before a quote, read as empty records: " +
+	ProblemOtherDelimiter Problem = "rows with another delimiter, read as empty records"
+	ProblemOpenQuote      Problem = "rows with a quote that does not end, read as empty records"
+	ProblemTextBehind     Problem = "rows with text behind a closing quote, read as empty records"
+	ProblemTextAfter      Problem = "rows with text behind a closing quote, read as a part of the cell"
+	ProblemBackslash      Problem = "rows with a backslash before a quote, read as empty records: " +
 		"write escape: \\ in the mapping, or export with doubled quotes"
-	LongLine Problem = "rows of more than 4 MiB, read as empty records"
+	ProblemLongLine Problem = "rows of more than 4 MiB, read as empty records"
 )
 
 // What a reader makes of the cells of a column that no text is usual for.
 const (
-	SpanOfDays Problem = "spans of time, read as days"
+	ProblemSpanOfDays Problem = "spans of time, read as days"
 )
 
 // RowRemarks counts rows by cause, in the order in which the causes first occur.

@@ -29,8 +29,8 @@ type firstRows struct {
 	left int
 }
 
-// First returns the first rows of a file, at most most.
-func First(rows Rows, most int) Rows { return &firstRows{rows, most} }
+// FirstRows returns the first rows of a file, at most most.
+func FirstRows(rows Rows, most int) Rows { return &firstRows{rows, most} }
 
 func (f *firstRows) Next() ([]string, bool, error) {
 	if f.left--; f.left < 0 {
@@ -39,8 +39,8 @@ func (f *firstRows) Next() ([]string, bool, error) {
 	return f.Rows.Next()
 }
 
-// Lines is a site's file as read by [Collect]. Its counts are private, like a Remark.
-type Lines struct {
+// CollectedRows is a site's file as read by [CollectRows]. Its counts are private, like a Remark.
+type CollectedRows struct {
 	// Columns lists all columns of the file, in its order.
 	Columns []string
 	// Table has a row for each record, in file order.
@@ -52,15 +52,21 @@ type Lines struct {
 	Remarks []Remark
 }
 
-// IsText reports whether a cell is text: UTF-8 without a NUL.
-func IsText(cell string) bool { return strings.IndexByte(cell, 0) < 0 && utf8.ValidString(cell) }
+// IsValidText reports whether a cell is text: UTF-8 without a NUL.
+func IsValidText(cell string) bool {
+	return strings.IndexByte(cell, 0) < 0 &&
+		utf8.ValidString(cell)
+}
 
-// Collect reads rows to their end. A malformed record becomes a row of empty cells; a cell that is
-// not text becomes empty. An error is about the file.
-func Collect(rows Rows) (Lines, error) {
-	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read records: %w", err) }
+// CollectRows reads rows to their end. A malformed record becomes a row of empty cells; a cell that
+// is not text becomes empty. An error is about the file.
+func CollectRows(rows Rows) (CollectedRows, error) {
+	fail := func(err error) (CollectedRows, error) {
+		return CollectedRows{},
+			fmt.Errorf("read records: %w", err)
+	}
 	names := rows.Columns()
-	out := Lines{Columns: names}
+	out := CollectedRows{Columns: names}
 	if len(names) == 0 {
 		out.Table = newTable(0, nil)
 		return out, nil
@@ -87,7 +93,7 @@ func Collect(rows Rows) (Lines, error) {
 		for i := range row {
 			switch {
 			case !ok:
-			case IsText(cells[i]):
+			case IsValidText(cells[i]):
 				row[i] = cells[i]
 			default:
 				noText[i]++
@@ -97,7 +103,7 @@ func Collect(rows Rows) (Lines, error) {
 	}
 	out.Remarks = rows.Remarks()
 	for i, n := range noText {
-		out.Remarks = appendRemark(out.Remarks, names[i], NoText, n)
+		out.Remarks = appendRemark(out.Remarks, names[i], ProblemNotText, n)
 	}
 	out.Table = b.table()
 	return out, nil

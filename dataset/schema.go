@@ -51,8 +51,9 @@ type Label struct {
 	Classes []string `yaml:"classes,flow" json:"classes"`
 	// Aliases gives the class of texts that are not themselves a class.
 	Aliases map[string]string `yaml:"aliases,omitempty" json:"aliases,omitempty"`
-	// Other is the class of texts that are neither class nor alias; empty leaves them unlabelled.
-	Other string `yaml:"other,omitempty" json:"other,omitempty"`
+	// OtherClass is the class of texts that are neither class nor alias; empty leaves them
+	// unlabelled.
+	OtherClass string `yaml:"other,omitempty" json:"other,omitempty"`
 }
 
 // FeatureKind decides how many encoded columns a feature has, and their values in [0,1].
@@ -79,8 +80,8 @@ type Feature struct {
 	Max float64 `yaml:"max" json:"max,omitempty" with:"min"`
 	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.
 	Log bool `yaml:"log,omitempty" json:"log,omitempty"`
-	// Missing adds a 0/1 column that flags a missing number.
-	Missing bool `yaml:"missing,omitempty" json:"missing,omitempty"`
+	// FlagMissing adds a 0/1 column that flags a missing number.
+	FlagMissing bool `yaml:"missing,omitempty" json:"missing,omitempty"`
 	// Levels are a categorical feature's known texts. If "other" is among them, unknown texts count
 	// as that level and get no column of their own.
 	Levels []string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
@@ -129,8 +130,8 @@ func (s Schema) Format() Format {
 	return f
 }
 
-// Meaning returns the schema without the file format, which is each holder's choice.
-func (s Schema) Meaning() Schema {
+// WithoutFormat returns the schema without the file format, which is each holder's choice.
+func (s Schema) WithoutFormat() Schema {
 	s.Delimiter, s.Columns, s.Comment = "", nil, ""
 	return s
 }
@@ -138,8 +139,8 @@ func (s Schema) Meaning() Schema {
 // Classes returns a copy of the label's classes: class k is number k, 0..K−1.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 
-// Without returns the schema without the named feature columns. Other names change nothing.
-func (s Schema) Without(columns ...string) Schema {
+// WithoutColumns returns the schema without the named feature columns. Other names change nothing.
+func (s Schema) WithoutColumns(columns ...string) Schema {
 	var kept []Feature
 	for _, f := range s.Features {
 		if f.Column != "" {
@@ -203,7 +204,7 @@ func (f Feature) width() int {
 		return len(f.Levels)
 	case f.Kind == Categorical:
 		return len(f.Levels) + 1
-	case f.Missing:
+	case f.FlagMissing:
 		return 2
 	}
 	return 1

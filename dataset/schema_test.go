@@ -77,13 +77,13 @@ comment: "#"
 }
 
 func TestSchemaWithout(t *testing.T) {
-	s := parse(t, clinic).Without("age", "x2", "nothing")
+	s := parse(t, clinic).WithoutColumns("age", "x2", "nothing")
 	want := []string{"cost", "cost?", "ward=1", "ward=2", "ward=north", "ward=other", "x1", "x3",
 		"y"}
 	if got := s.FeatureNames(); !slices.Equal(got, want) {
 		t.Errorf("features %q, want %q", got, want)
 	}
-	if got := s.Without("x1", "x3", "y").FeatureNames(); !slices.Equal(got, want[:6]) {
+	if got := s.WithoutColumns("x1", "x3", "y").FeatureNames(); !slices.Equal(got, want[:6]) {
 		t.Errorf("features %q, want %q", got, want[:6])
 	}
 }
@@ -152,8 +152,8 @@ func TestParseSchemaErrors(t *testing.T) {
 func FuzzParseSchema(f *testing.F) {
 	f.Add([]byte(clinic))
 	f.Add([]byte("label: {column: y, classes: [a, b]}\nfeatures: [{columns: [p0..p9], kind: numeric, min: 0, max: 1}]\ncolumns: [y, p0..p9]\n"))
-	for _, name := range KnownNames() {
-		k, err := LoadKnown(name)
+	for _, name := range KnownDatasetNames() {
+		k, err := LoadKnownDataset(name)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestWithinSaysValues(t *testing.T) {
 		{Column: "sex", Kind: Categorical, Levels: []string{"F", "M"}},
 	}}
 	plan := Schema{Label: Label{Column: "died", Classes: []string{"0", "1"}}, Features: []Feature{
-		{Column: "age", Kind: Numeric, Max: 105, Missing: true},
+		{Column: "age", Kind: Numeric, Max: 105, FlagMissing: true},
 		{Column: "sex", Kind: Categorical, Levels: []string{"f", "m"}},
 	}}
 	want := []string{

@@ -112,8 +112,8 @@ func (l Label) validate() error {
 			return fmt.Errorf("aliases: %q is itself a class and cannot stand for %q", raw, class)
 		}
 	}
-	if l.Other != "" && !slices.Contains(l.Classes, l.Other) {
-		return fmt.Errorf("other: %q is not among classes (%s)", l.Other, listNames(l.Classes))
+	if l.OtherClass != "" && !slices.Contains(l.Classes, l.OtherClass) {
+		return fmt.Errorf("other: %q is not among classes (%s)", l.OtherClass, listNames(l.Classes))
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (f Feature) validate() error {
 		if twice := firstRepeated(f.Levels); twice != "" {
 			return fmt.Errorf("level %q occurs twice; remove one", twice)
 		}
-		if f.Min != 0 || f.Max != 0 || f.Log || f.Missing {
+		if f.Min != 0 || f.Max != 0 || f.Log || f.FlagMissing {
 			return fmt.Errorf("min, max, log and missing belong to kind: numeric; remove them (a missing text counts as other)")
 		}
 	default:

@@ -107,8 +107,8 @@ func (t *Table) Select(rows []int) *Table {
 }
 
 // WriteCSV writes the table as comma-separated text with a header, which [ReadCSV] reads back. A
-// cell that a spreadsheet would compute is an error ([csvfile.Exact]).
-func (t *Table) WriteCSV(w io.Writer) error { return t.Write(csvfile.Exact(w)) }
+// cell that a spreadsheet would compute is an error ([csvfile.NewRefusing]).
+func (t *Table) WriteCSV(w io.Writer) error { return t.Write(csvfile.NewRefusing(w)) }
 
 // Write writes a header and the rows, and closes the writer.
 func (t *Table) Write(out *csvfile.Writer) error {

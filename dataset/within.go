@@ -81,5 +81,5 @@ func (s Schema) byColumn() map[string]Feature {
 
 func (f Feature) alike(g Feature) bool {
 	return f.Kind == g.Kind && f.Min == g.Min && f.Max == g.Max && f.Log == g.Log &&
-		f.Missing == g.Missing && slices.Equal(f.Levels, g.Levels)
+		f.FlagMissing == g.FlagMissing && slices.Equal(f.Levels, g.Levels)
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Words explains how features are made from encoded columns.
-func (m Map) Words() string {
+// Describe explains how features are made from encoded columns.
+func (m Map) Describe() string {
 	var before string
-	if m.First != nil {
-		before = m.First.Words() + ", then "
+	if m.Inner != nil {
+		before = m.Inner.Describe() + ", then "
 	}
 	switch m.Kind {
 	case IdentityMap:
@@ -19,9 +19,9 @@ func (m Map) Words() string {
 		return before + fmt.Sprintf("the columns as %d numbers, each rescaled", m.Inputs)
 	case PCAMap:
 		s := fmt.Sprintf("a projection of %[2]d numbers on %[1]d directions", m.Outputs, m.Inputs)
-		if m.Nested > 0 {
+		if m.LeadingComponents > 0 {
 			before = fmt.Sprintf("the columns as %d numbers, each rescaled, then ", m.Columns())
-			s = fmt.Sprintf("a projection of them on %d directions, and of their bins on %d", m.Nested, m.Outputs-m.Nested)
+			s = fmt.Sprintf("a projection of them on %d directions, and of their bins on %d", m.LeadingComponents, m.Outputs-m.LeadingComponents)
 		}
 		if m.Whiten > 0 {
 			s += fmt.Sprintf(", whose variances are equalised to degree %g (0 keeps them, 1 makes them equal)", m.Whiten)
@@ -34,10 +34,10 @@ func (m Map) Words() string {
 // mostFilled is how many columns FilledWords names.
 const mostFilled = 12
 
-// FilledWords says what stands for missing cells in studies that do not count them: the middle of a
+// FilledText says what stands for missing cells in studies that do not count them: the middle of a
 // number's range, other for a text. Columns for which named is false are left out; "" if none is
 // left.
-func (s Schema) FilledWords(named func(column string) bool) string {
+func (s Schema) FilledText(named func(column string) bool) string {
 	var words []string
 	for _, f := range s.Features {
 		names, _ := f.names(maxColumns) // no error: Validate has checked the names
@@ -61,7 +61,8 @@ func (s Schema) FilledWords(named func(column string) bool) string {
 func MissingColumns(remarks []Remark) func(column string) bool {
 	return func(column string) bool {
 		return slices.ContainsFunc(remarks, func(r Remark) bool {
-			return r.Column == column && (r.Problem == Missing || r.Problem == NotANumber)
+			return r.Column == column && (r.Problem == ProblemMissing ||
+				r.Problem == ProblemNotANumber)
 		})
 	}
 }
@@ -70,8 +71,8 @@ const leastKept = 5
 
 const wholeShare = 0.995
 
-// KeptWords describes the columns that keep the smallest shares of variance; "" without columns.
-func KeptWords(kept []KeptShare) string {
+// KeptText describes the columns that keep the smallest shares of variance; "" without columns.
+func KeptText(kept []KeptShare) string {
 	if len(kept) == 0 {
 		return ""
 	}

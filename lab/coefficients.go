@@ -203,7 +203,7 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 		}
 		t, err := d.Task(study.Proposal{Name: "coefficients", Unit: privacy.Record,
 			Epsilon: epsilon, Delta: atHammDelta(), Mechanism: "cross",
-			Map: dataset.Components{Project: dataset.Auto}})
+			Map: dataset.Components{Project: dataset.AutoComponents}})
 		if err != nil {
 			return err
 		}
@@ -220,8 +220,8 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 	out *results) error {
 	plan, pool := t.Plan(), t.Pool()
 	dim := pool.Dim()
-	bound := privacy.Bound{Unit: plan.Unit, L1: aggregation.CrossL1(dim),
-		L2sq: aggregation.CrossL2sq, Cells: 2 * dim}
+	bound := privacy.Bound{Unit: plan.Unit, L1: aggregation.CrossMomentL1(dim),
+		L2sq: aggregation.CrossMomentL2sq, Cells: 2 * dim}
 	mechanism, err := plan.Calibrate(bound, 2*dim)
 	if err != nil {
 		return err
@@ -229,13 +229,13 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 	variance := privacy.VarianceOf(mechanism, bound, 0, 2*dim)
 	n := float64(d.Private.Len())
 	sums := make([]float64, 2*dim)
-	for j, v := range aggregation.CrossSums(plan.Mapped(d.Private.All()), d.Private.Y, 2) {
+	for j, v := range aggregation.CrossMomentSums(plan.Mapped(d.Private.All()), d.Private.Y, 2) {
 		sums[j] = float64(v) + math.Sqrt(variance*float64(c.sites))*rng.NormFloat64()
 	}
 	fit, err := fitting.FitCross(pool, sums,
-		fitting.CrossTerms{FitTerms: fitting.FitTerms{Classes: 2},
-			Deviation: fitting.MeanDeviation(variance, c.sites,
-				n), Records: n, Tilt: true, Keep: .1}, rng)
+		fitting.CrossFitTerms{FitTerms: fitting.FitTerms{Classes: 2},
+			NoiseSD: fitting.MeanNoiseSD(variance, c.sites,
+				n), Records: n, Tilt: true, MinEffectiveShare: .1}, rng)
 	if err != nil {
 		return err
 	}
@@ -253,9 +253,9 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 		out.add("set", c.set.name, "chosen", c.set.chosen, "sites", c.sites, "records", c.records,
 			"epsilon", plan.Epsilon, "draw", c.number,
 			"contrast", e.Coefficient.Words(), "place", i, "value", e.Value, "sd", e.SD, "again",
-			e.Again, "seen", e.Seen, "kept", e.Kept, "rows", e.Rows,
-			"told", e.LogOdds != nil, "slope_sd", slope, "drift", fit.Remains.Found(), "tilted",
-			fit.Tilted, "features", dim-1, "map", onMap, "columns", onColumns)
+			e.SecondStepChange, "seen", e.VariesInPool, "kept", e.Kept, "rows", e.Rows,
+			"told", e.LogOdds != nil, "slope_sd", slope, "drift", fit.RemainingDrift.Significant(), "tilted",
+			fit.PoolReweighted, "features", dim-1, "map", onMap, "columns", onColumns)
 	}
 	return nil
 }
@@ -311,8 +311,8 @@ func shownCoefficients(r *results) (out []coefficientRow, all int) {
 			continue
 		}
 		all++
-		c := fitting.Contrast{Value: number("value"), SD: number("sd"), Again: number("again"),
-			Seen: row["seen"] == "true"}
+		c := fitting.Contrast{Value: number("value"), SD: number("sd"), SecondStepChange: number("again"),
+			VariesInPool: row["seen"] == "true"}
 		if fitted.ReasonWithoutInterval(c, number("kept"), int(number("rows"))) == "" {
 			out = append(out, coefficientRow{c, number("map"), number("columns")})
 		}

@@ -42,11 +42,11 @@ func newConstrained(sets []ratio.Set, k ratio.Kernel) constrained {
 	// noise, about what the two Grams differ by on the diagonal; its inverse would rule all.
 	noise := 0.
 	for i := range m {
-		noise = max(noise, gram.V.At(i, i)-gram.U.At(i, i))
+		noise = max(noise, gram.VStatistic.At(i, i)-gram.UStatistic.At(i, i))
 	}
-	of := gram.U
+	of := gram.UStatistic
 	if values, _ := eigen(of); values[0] < max(noise, leastSpectrum*values[m-1]) {
-		of = gram.V
+		of = gram.VStatistic
 	}
 	inverse := spectral(of, func(v, top float64) float64 {
 		if v <= 1e-12*top {

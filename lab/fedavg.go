@@ -18,7 +18,7 @@ type labelled struct {
 	Classes int
 }
 
-func (l labelled) weights() int { _, d := l.X.Dims(); return d * learners.Columns(l.Classes) }
+func (l labelled) weights() int { _, d := l.X.Dims(); return d * learners.WeightColumns(l.Classes) }
 
 // reach bounds the norm of one record's gradient: |σ−y| ≤ 1 for two classes,
 // ‖p−y‖ ≤ √2 for more, times ‖x‖ ≤ 1.
@@ -32,7 +32,7 @@ func (l labelled) reach() float64 {
 // addGradient adds the sum over some rows of the gradients at w (d×C, row-major).
 func (l labelled) addGradient(to, w []float64, rows []int) {
 	_, d := l.X.Dims()
-	c := learners.Columns(l.Classes)
+	c := learners.WeightColumns(l.Classes)
 	// A column at a time is a column in memory.
 	byColumn, sum := make([]float64, len(w)), make([]float64, len(w))
 	for j := range d {

@@ -45,7 +45,7 @@ var forecastSets = []hammSet{
 var (
 	forecastParties  = []int{3, 5, 12, 30, 100, 300, 1000}
 	forecastRecords  = []int{24, 60, 200, 600, 2000}
-	forecastProject  = []dataset.Count{10, 20, 30}
+	forecastProject  = []dataset.ComponentCount{10, 20, 30}
 	forecastEpsilons = []float64{.1, .3, 1, 3}
 )
 
@@ -69,7 +69,7 @@ type forecastPlan struct {
 	mechanism        string
 	noise            study.Noise
 	unit             privacy.Unit
-	project          dataset.Count
+	project          dataset.ComponentCount
 }
 
 // name names it among those of both halves.
@@ -193,7 +193,7 @@ func (p forecastPlan) proposal(epsilon float64, shares []float64) study.Proposal
 func judged(d *simulate.Deal, model learners.Model, x *mat.Dense) learners.Measures {
 	classes := len(d.Schema.Classes())
 	if linear, ok := model.(learners.Linear); ok {
-		return learners.Measure(linear, x, d.Test.Y, learners.Channel{Classes: classes, Keep: 1})
+		return learners.MeasureScores(linear, x, d.Test.Y, learners.LabelChannel{Classes: classes, Keep: 1})
 	}
 	m := learners.Measures{AUC: .5}
 	if model != nil {

@@ -140,7 +140,7 @@ func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*mapped
 	if err != nil {
 		return nil, err
 	}
-	return newMappedDeal(split, dataset.Components{Project: dataset.Count(s.Project),
+	return newMappedDeal(split, dataset.Components{Project: dataset.ComponentCount(s.Project),
 		Analysis: dataset.PCA})
 }
 

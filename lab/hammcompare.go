@@ -193,7 +193,7 @@ func (c *comparison) party() error {
 		return err
 	}
 	// The tight bound allows 2/r times less noise; see study's output.
-	tight := 2 / aggregation.Reach(c.d.Pool.X, nil)
+	tight := 2 / aggregation.BallotReach(c.d.Pool.X, nil)
 	if err := c.oracle("output-paper, tight bound, oracle λ", paper, tight); err != nil {
 		return err
 	}

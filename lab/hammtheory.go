@@ -70,11 +70,11 @@ type voteProblem struct {
 func problemOf(x *mat.Dense, counts []float64, classes int, ballots float64) voteProblem {
 	n, _ := x.Dims()
 	shares := aggregation.SharesOf(counts, n, classes, ballots)
-	return voteProblem{x, classes, learners.Moments(x, shares, nil)}
+	return voteProblem{x, classes, learners.TargetMoments(x, shares, nil)}
 }
 
 func (v voteProblem) solve(lambda float64) ([]float64, error) {
-	w, err := aggregation.SolveSurely(v.x, nil, v.classes, v.mu, lambda, 1e-8)
+	w, err := aggregation.MinimiseVoteRisk(v.x, nil, v.classes, v.mu, lambda, 1e-8)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func poolTheory(ctx context.Context, l *lab, s hammSet, draw int, sizes []int, o
 		return err
 	}
 	rows, dims := d.Pool.X.Dims()
-	columns := learners.Columns(votes.Classes())
+	columns := learners.WeightColumns(votes.Classes())
 	counts := floatsOf(votes.Vector())
 	part := func(from, to int) voteProblem {
 		return problemOf(d.Pool.X.Slice(from, to, 0, dims).(*mat.Dense),

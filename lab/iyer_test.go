@@ -59,7 +59,7 @@ func TestIyerQuick(t *testing.T) {
 
 func TestSamplesRoundTrip(t *testing.T) {
 	y := []int{0, 1, 1, 0, 2, 2, 2, 1}
-	samples, err := ratio.SampleSets(y, ratio.Sampling{Classes: 3, Size: 6, Sets: 4},
+	samples, err := ratio.SampleSets(y, ratio.SampleOptions{Classes: 3, Size: 6, Sets: 4},
 		rand.New(rand.NewPCG(1, 2)))
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestIyerAdult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{Scale: scale}, rng)
+		gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{SquaredDistance: scale}, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

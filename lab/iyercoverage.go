@@ -131,16 +131,16 @@ func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioD
 		_, dim := sets[0].Rows.Dims()
 		o.Fourier = &embedding.Fourier{Dim: dim, Features: iyerFig3Features,
 			Gamma: of.Width / scale, Seed: rng.Uint64()}
-		o.Rank = ratio.EffectiveRank(ratio.RBF(o.Fourier.Gamma), sets[0].Rows)
+		o.EffectiveRank = ratio.EffectiveRank(ratio.RBF(o.Fourier.Gamma), sets[0].Rows)
 		embedder, err := embedding.NewEmbedder(*o.Fourier)
 		if err != nil {
 			return err
 		}
 		for i, s := range sets {
-			sets[i] = ratio.Set{Embedding: embedder.Mean(s.Rows), N: len(rows[i]), Shares: s.Shares}
+			sets[i] = ratio.Set{Embedding: embedder.Mean(s.Rows), EmbeddedRows: len(rows[i]), Shares: s.Shares}
 		}
 	} else {
-		gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{Scale: scale}, rng)
+		gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{SquaredDistance: scale}, rng)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioD
 			if err != nil {
 				return err
 			}
-			if e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold {
+			if e.GoodnessOfFit.Tested && e.GoodnessOfFit.Statistic > e.GoodnessOfFit.Threshold {
 				doubted++
 			}
 			if e.NoInterval != "" {

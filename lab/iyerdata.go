@@ -134,7 +134,7 @@ func (d *ratioData) targets(protocol string, n int, rng *rand.Rand) ([]ratio.Sam
 	switch protocol {
 	case "upp":
 		return ratio.SampleSets(d.TestY,
-			ratio.Sampling{Classes: d.Classes, Size: d.Targets, Sets: n}, rng)
+			ratio.SampleOptions{Classes: d.Classes, Size: d.Targets, Sets: n}, rng)
 	case "npp":
 		for range n {
 			var rows []int

@@ -78,7 +78,7 @@ type ratioMethod struct {
 func byModel(m *ratio.Model) func(*mat.Dense) (ratioAnswer, error) {
 	return func(x *mat.Dense) (ratioAnswer, error) {
 		e, err := m.Estimate(ratio.Set{Rows: x})
-		return ratioAnswer{e.Shares, e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold}, err
+		return ratioAnswer{e.Shares, e.GoodnessOfFit.Tested && e.GoodnessOfFit.Statistic > e.GoodnessOfFit.Threshold}, err
 	}
 }
 
@@ -193,7 +193,7 @@ func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels
 	if err != nil {
 		return nil, err
 	}
-	gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{Scale: scale}, rng)
+	gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{SquaredDistance: scale}, rng)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 	rank := ratio.EffectiveRank(ratio.RBF(f.Gamma), sets[0].Rows)
 	for i, s := range sets {
 		n, _ := s.Rows.Dims()
-		sets[i] = ratio.Set{Embedding: embedder.Mean(s.Rows), N: n, Shares: s.Shares}
+		sets[i] = ratio.Set{Embedding: embedder.Mean(s.Rows), EmbeddedRows: n, Shares: s.Shares}
 	}
 	samples, err := d.targets("upp", 20, rng)
 	if err != nil {
@@ -120,7 +120,7 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 				return err
 			}
 		}
-		m, err := ratio.Fit(given, ratio.Options{Fourier: &f, Rank: rank})
+		m, err := ratio.Fit(given, ratio.Options{Fourier: &f, EffectiveRank: rank})
 		var answer func(ratio.Set) (ratio.Estimate, error)
 		if err == nil {
 			answer = m.Estimate

@@ -92,7 +92,7 @@ func loadJiElkan(l *lab) (*jiElkanData, error) {
 		if _, err := l.records("adult"); err != nil { // for the page's list of files
 			return nil, err
 		}
-		table, d.full = train, known.Schema.Meaning()
+		table, d.full = train, known.Schema.WithoutFormat()
 	}
 	condition, err := dataset.ParseCondition(where)
 	if err != nil {
@@ -101,7 +101,7 @@ func loadJiElkan(l *lab) (*jiElkanData, error) {
 	if d.group, err = condition.Rows(table); err != nil {
 		return nil, err
 	}
-	d.full = d.full.Without("sex")
+	d.full = d.full.WithoutColumns("sex")
 	d.full.Party, d.full.Patient = "", ""
 	d.features = d.full
 	label := d.full.Label
@@ -158,7 +158,7 @@ func (d *jiElkanData) draw(setting string, rng *rand.Rand) (jiElkanDraw, error) 
 	if setting != "uniform" {
 		return out, nil
 	}
-	table, err := support.Draw(d.full, min(len(pool), jiElkanPool), support.Uniforms(d.full), rng)
+	table, err := support.Draw(d.full, min(len(pool), jiElkanPool), support.UniformMargins(d.full), rng)
 	if err != nil {
 		return out, err
 	}
@@ -215,7 +215,7 @@ func copyRows(to, from *mat.Dense, at int) {
 // linear trains logistic regression or a linear SVM on weighted rows.
 func linear(name string, x *mat.Dense, y []int, weight []float64) learners.Linear {
 	targets := learners.OneHot(y, 2)
-	settings := learners.Settings{GradientNorm: 1e-6, MaxIterations: 300}
+	settings := learners.MinimiseSettings{GradientNorm: 1e-6, MaxIterations: 300}
 	if name == "svm" {
 		n, _ := x.Dims()
 		both := mat.NewDense(n, 2, nil)
@@ -226,7 +226,7 @@ func linear(name string, x *mat.Dense, y []int, weight []float64) learners.Linea
 			Ridge: jiElkanRidge, Classes: 2}, nil, settings)
 		return learners.NewLinear(w, 2)
 	}
-	w, _ := learners.Minimize(&learners.SoftmaxRisk{X: x, Mu: learners.Moments(x, targets, weight),
+	w, _ := learners.Minimize(&learners.SoftmaxRisk{X: x, Mu: learners.TargetMoments(x, targets, weight),
 		RowWeight: weight, Ridge: jiElkanRidge, Classes: 2}, nil, settings)
 	return learners.NewLinear(w, 2)
 }
@@ -323,17 +323,17 @@ func (d *jiElkanData) withoutNoise(at jiElkanDraw, truth float64,
 	if err != nil {
 		return err
 	}
-	floats.Scale(1/design.Norm(), means)
+	floats.Scale(1/design.MaxRowNorm(), means)
 	x, y := design.Rows(pool), toFloats(d.y(at.pool))
 	for _, lambda := range jiElkanLambdas {
-		fit := fitting.FitWeights(x, nil, means, fitting.Isotropic(design.Cells(), 0),
+		fit := fitting.FitWeights(x, nil, means, fitting.IsotropicNoise(design.Cells(), 0),
 			lambda, 0, nil)
 		note("entropy", math.Inf(1), "lambda", lambda, "error", stat.Mean(y, fit.Weight)-truth)
 		beta := aggregation.DensityRatio{Design: design, Lambda: lambda,
 			Pool: pool}.Fit(private)[:design.Cells()]
-		floats.Scale(design.Norm()/float64(n), beta)
+		floats.Scale(design.MaxRowNorm()/float64(n), beta)
 		note("density ratio", math.Inf(1), "lambda", lambda, "error",
-			stat.Mean(y, fitting.Weigh(x, beta).Weight)-truth)
+			stat.Mean(y, fitting.WeightsOfTilt(x, beta).Weight)-truth)
 	}
 	return nil
 }

@@ -89,8 +89,8 @@ func (l *lab) loaded() []*source {
 
 // tables reads a known set's parts as they are, for experiments that need
 // columns the schema leaves out. Test is nil where there is none.
-func (l *lab) tables(name string) (known dataset.Known, train, test *dataset.Table, err error) {
-	if known, err = dataset.LoadKnown(name); err != nil {
+func (l *lab) tables(name string) (known dataset.KnownDataset, train, test *dataset.Table, err error) {
+	if known, err = dataset.LoadKnownDataset(name); err != nil {
 		return known, nil, nil, err
 	}
 	if l.DataDir == "" {
@@ -126,7 +126,7 @@ func (s *source) load(l *lab) error {
 	if err != nil {
 		return err
 	}
-	s.Schema, s.Origin = known.Schema.Meaning(), known.Source
+	s.Schema, s.Origin = known.Schema.WithoutFormat(), known.Source
 	if s.Train, _, err = s.Schema.EncodeLabelled(train); err != nil {
 		return fmt.Errorf("encode %s: %w", s.Name, err)
 	}

@@ -47,7 +47,7 @@ var mapsCandidates = []struct {
 	{"famd 30", dataset.Components{Project: 30, Analysis: dataset.FAMD}},
 	{"famd 30, half whitened", dataset.Components{Project: 30, Analysis: dataset.FAMD, Whiten: .5}},
 	{"famd 30, whitened", dataset.Components{Project: 30, Analysis: dataset.FAMD, Whiten: 1}},
-	{"auto", dataset.Components{Project: dataset.Auto, Analysis: dataset.FAMD}},
+	{"auto", dataset.Components{Project: dataset.AutoComponents, Analysis: dataset.FAMD}},
 	{"all columns", dataset.Components{}},
 }
 

@@ -25,12 +25,12 @@ func (l labelled) ridgeSolution(rows []int, lambda float64, tilt []float64) []fl
 			y[i] = l.Y[r]
 		}
 	}
-	mu := learners.Moments(x, learners.OneHot(y, l.Classes), nil)
+	mu := learners.TargetMoments(x, learners.OneHot(y, l.Classes), nil)
 	if tilt != nil {
 		floats.Sub(mu.RawMatrix().Data, tilt)
 	}
 	risk := &learners.SoftmaxRisk{X: x, Mu: mu, Ridge: lambda, Classes: l.Classes}
-	w, _ := learners.Minimize(risk, nil, learners.Settings{GradientNorm: 1e-6, MaxIterations: 300})
+	w, _ := learners.Minimize(risk, nil, learners.MinimiseSettings{GradientNorm: 1e-6, MaxIterations: 300})
 	return w
 }
 

@@ -47,7 +47,7 @@ func readAirplaneHorse(dir, part string) (*dataset.Table, error) {
 		return nil, err
 	}
 	defer file.Close()
-	plain, _, err := dataset.Unpack(file)
+	plain, _, err := dataset.Gunzip(file)
 	if err != nil {
 		return nil, err
 	}

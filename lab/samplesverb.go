@@ -162,7 +162,7 @@ func (e *exchange) estimate(dir string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{Scale: scale}, rng)
+	gamma, _, err := ratio.SelectWidth(sets, ratio.WidthOptions{SquaredDistance: scale}, rng)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (s sharperSet) deal(l *lab, draw int) (*simulate.Deal, error) {
 func sharperProposal(epsilon float64, noise study.Noise) study.Proposal {
 	return study.Proposal{
 		Name: "sharper", Kind: "classify", Unit: privacy.Record, Mechanism: "cross", Noise: noise, Epsilon: epsilon, Delta: atHammDelta(),
-		Map: dataset.Components{Project: dataset.Auto},
+		Map: dataset.Components{Project: dataset.AutoComponents},
 	}
 }
 
@@ -159,7 +159,7 @@ func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw 
 				"accuracy", accuracy, "largest", d.Majority(), "features", m.Dim()-1)
 			return m, nil
 		}
-		m, err := release("today", dataset.Components{Project: dataset.Auto})
+		m, err := release("today", dataset.Components{Project: dataset.AutoComponents})
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw 
 
 // withBins is a map with as many components as m, and bins.
 func withBins(d *simulate.Deal, m dataset.Map) dataset.Components {
-	c := dataset.Components{Project: dataset.Count(m.Outputs), Whiten: m.Whiten, Bins: true}
+	c := dataset.Components{Project: dataset.ComponentCount(m.Outputs), Whiten: m.Whiten, Bins: true}
 	if _, err := c.Fit(d.Schema, d.Pool); err != nil {
 		c.Bins = false
 	}

@@ -174,9 +174,9 @@ func symmetricTasks(l *lab) ([]task, error) {
 
 // privatise releases the labels through a simulation ledger.
 func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon float64,
-	seed uint64) ([]int, learners.Channel, error) {
+	seed uint64) ([]int, learners.LabelChannel, error) {
 	if mechanism == "true labels" {
-		return m.Y, learners.Channel{Keep: 1, Classes: m.Classes}, nil
+		return m.Y, learners.LabelChannel{Keep: 1, Classes: m.Classes}, nil
 	}
 	calibrate := privacy.CalibrateResponse
 	if mechanism == "em" {
@@ -184,7 +184,7 @@ func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon flo
 	}
 	response, err := calibrate(m.Classes, epsilon)
 	if err != nil {
-		return nil, learners.Channel{}, err
+		return nil, learners.LabelChannel{}, err
 	}
 	values := make([]int64, len(m.Y))
 	for i, y := range m.Y {
@@ -193,26 +193,26 @@ func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon flo
 	s, err := privacy.NewSensitive(values,
 		privacy.Bound{Unit: privacy.Label, L1: int64(m.Classes), Cells: 1})
 	if err != nil {
-		return nil, learners.Channel{}, err
+		return nil, learners.LabelChannel{}, err
 	}
 	r, err := study.ReleaseRequests(ctx, privacy.Simulation(seed), study.Hash{},
 		[]study.Request{{Output: "labels", Sensitive: s, Mechanism: response}})
 	if err != nil {
-		return nil, learners.Channel{}, err
+		return nil, learners.LabelChannel{}, err
 	}
 	noisy := make([]int, len(values))
 	for i, v := range r[0].Values {
 		noisy[i] = int(v)
 	}
-	return noisy, learners.Channel{Keep: response.KeepProbability(), Classes: m.Classes}, nil
+	return noisy, learners.LabelChannel{Keep: response.KeepProbability(), Classes: m.Classes}, nil
 }
 
 // fit trains a method and measures it on true test labels. A loss's ridge is
 // chosen under its first risk, by cross-validation on the noisy labels, and
 // kept in lambda for its other risks.
-func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.Channel,
+func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.LabelChannel,
 	lambda map[string]float64, rng *rand.Rand) (learners.Measures, error) {
-	loss, err := learners.LossNamed(method.Loss)
+	loss, err := learners.FindLoss(method.Loss)
 	if err != nil {
 		return learners.Measures{}, err
 	}
@@ -224,6 +224,6 @@ func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.Channel,
 		return learners.Measures{}, err
 	}
 	lambda[key] = fit.Lambda
-	return learners.Measure(fit.Model, m.TestX, m.TestY,
-		learners.Channel{Keep: 1, Classes: m.Classes}), nil
+	return learners.MeasureScores(fit.Model, m.TestX, m.TestY,
+		learners.LabelChannel{Keep: 1, Classes: m.Classes}), nil
 }

@@ -84,7 +84,7 @@ func symmetricReport(_ *lab, r *results, p *page) error {
 }
 
 func symmetricLoss(name string) bool {
-	loss, err := learners.LossNamed(name)
+	loss, err := learners.FindLoss(name)
 	return err == nil && loss.Symmetric()
 }
 

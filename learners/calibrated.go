@@ -11,9 +11,9 @@ type ProbabilityFit struct {
 	Slope float64 `json:"slope"`
 }
 
-// CalibratedOf compares the labels of rows x with a linear model's probabilities. The model's
-// scores count as log odds. Rows without a label are ignored.
-func CalibratedOf(l Linear, x *mat.Dense, y []int) ProbabilityFit {
+// MeasureProbabilities compares the labels of rows x with a linear model's probabilities. The
+// model's scores count as log odds. Rows without a label are ignored.
+func MeasureProbabilities(l Linear, x *mat.Dense, y []int) ProbabilityFit {
 	keep := make([]int, 0, len(y))
 	for i, k := range y {
 		if k >= 0 {
@@ -31,7 +31,7 @@ func CalibratedOf(l Linear, x *mat.Dense, y []int) ProbabilityFit {
 		}
 	}
 	s, p := l.Scores(at), l.Probabilities(at)
-	c, n := Columns(l.Classes), float64(len(keep))
+	c, n := WeightColumns(l.Classes), float64(len(keep))
 	out, share, along := ProbabilityFit{}, make([]float64, c), 0.0
 	for i, from := range keep {
 		for k, q := range p.RawRowView(i) {

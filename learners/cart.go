@@ -30,10 +30,11 @@ func DefaultCART() CART { return CART{MaxDepth: 8, MinLeaf: 3, Folds: 4} }
 // Name is "cart" for any depth, leaf or number of folds: plans name the learner, not its settings.
 func (CART) Name() string { return "cart" }
 
-// Features is Encoded: a split reads one column, so scaling and an intercept would not help.
-func (CART) Features() Features { return Encoded }
+// Features is EncodedFeatures: a split reads one column, so scaling and an intercept would not
+// help.
+func (CART) Features() Features { return EncodedFeatures }
 
-// Fit implements Learner; the Model is a *Tree or a Constant.
+// Fit implements Learner; the Model is a *Tree or a ConstantModel.
 func (c CART) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	rng *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)

@@ -13,9 +13,9 @@
 //   - Everything is deterministic given its arguments. Randomness comes from the caller's
 //     *rand.Rand.
 //   - Fit never fails because of the records: no records, one class or very few records give a
-//     [Constant] model. Its errors are for arguments of wrong shapes.
-//   - Fit ends within a number of steps that depends on public sizes (Work), and soon after its
-//     context ends.
+//     [ConstantModel] model. Its errors are for arguments of wrong shapes.
+//   - Fit ends within a number of steps that depends on public sizes (TrainingSteps), and soon
+//     after its context ends.
 //   - Minimize stops after the given iterations, and reports whether it reached the gradient norm.
 //   - Objectives are convex under the conditions that their comments state. They are not for
 //     concurrent use.

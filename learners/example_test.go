@@ -38,8 +38,8 @@ func Example() {
 func ExampleSoftmaxRisk() {
 	x := mat.NewDense(3, 1, []float64{-1, 0, 1})
 	shares := mat.NewDense(3, 2, []float64{0.9, 0.1, 0.5, 0.5, 0.1, 0.9})
-	risk := &learners.SoftmaxRisk{X: x, Mu: learners.Moments(x, shares, nil), Classes: 2}
-	w, report := learners.Minimize(risk, nil, learners.Settings{GradientNorm: 1e-9})
+	risk := &learners.SoftmaxRisk{X: x, Mu: learners.TargetMoments(x, shares, nil), Classes: 2}
+	w, report := learners.Minimize(risk, nil, learners.MinimiseSettings{GradientNorm: 1e-9})
 	p := learners.NewLinear(w, 2).Probabilities(x)
 	fmt.Printf("%.3f %.3f %.3f, converged: %v\n", p.At(0, 1), p.At(1, 1), p.At(2, 1),
 		report.Converged)

@@ -23,10 +23,10 @@ func DefaultForest() Forest { return Forest{Trees: 50, MaxDepth: 12, MinLeaf: 1}
 // Name is "forest" for any number of trees.
 func (Forest) Name() string { return "forest" }
 
-// Features is Encoded: its trees read single columns, as CART does.
-func (Forest) Features() Features { return Encoded }
+// Features is EncodedFeatures: its trees read single columns, as CART does.
+func (Forest) Features() Features { return EncodedFeatures }
 
-// Fit implements Learner; the Model is a Trees or a Constant.
+// Fit implements Learner; the Model is a ForestModel or a ConstantModel.
 func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	rng *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
@@ -39,7 +39,7 @@ func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 		MinLeaf:  f.MinLeaf,
 		Columns:  max(1, int(math.Round(math.Sqrt(float64(d))))),
 	}, s, rng)
-	trees := make(Trees, f.Trees)
+	trees := make(ForestModel, f.Trees)
 	drawn := make([]int, len(s.y))
 	for i := range trees {
 		for j := range drawn {
@@ -53,20 +53,20 @@ func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	return trees, nil
 }
 
-// Trees predicts the class with the largest mean share, the lowest in a tie.
-type Trees []*Tree
+// ForestModel predicts the class with the largest mean share, the lowest in a tie.
+type ForestModel []*Tree
 
 // Predict implements Model. Without trees it answers class 0.
-func (t Trees) Predict(x *mat.Dense) []int {
+func (f ForestModel) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
-	if len(t) == 0 {
+	if len(f) == 0 {
 		return y
 	}
-	sum := make([]float64, t[0].classes)
+	sum := make([]float64, f[0].classes)
 	for i := range y {
 		row := x.RawRowView(i)
 		clear(sum)
-		for _, tree := range t {
+		for _, tree := range f {
 			floats.Add(sum, tree.sharesAt(tree.descend(row, len(tree.nodes))))
 		}
 		y[i] = argmax(sum)

@@ -18,7 +18,7 @@ func TestForestBeatsItsTrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trees := m.(Trees)
+	trees := m.(ForestModel)
 	if len(trees) != DefaultForest().Trees {
 		t.Fatalf("%d trees", len(trees))
 	}
@@ -36,7 +36,7 @@ func TestForestAveragesShares(t *testing.T) {
 	leaf := func(share ...float64) *Tree {
 		return &Tree{classes: 3, nodes: []node{{class: argmax(share)}}, share: share}
 	}
-	f := Trees{leaf(0.6, 0.4, 0), leaf(0.6, 0.4, 0), leaf(0, 0.9, 0.1)}
+	f := ForestModel{leaf(0.6, 0.4, 0), leaf(0.6, 0.4, 0), leaf(0, 0.9, 0.1)}
 	if y := f.Predict(mat.NewDense(1, 1, nil)); y[0] != 1 {
 		t.Errorf("class %d, want 1: mean shares .40, .57, .03", y[0])
 	}

@@ -37,7 +37,7 @@ type HingeRisk struct {
 // Dim returns d·Columns(Classes), the length of W in row-major order.
 func (h *HingeRisk) Dim() int {
 	_, d := h.X.Dims()
-	return d * Columns(h.Classes)
+	return d * WeightColumns(h.Classes)
 }
 
 // Evaluate implements Objective. It allocates on its first call only. Wrong shapes panic.
@@ -63,8 +63,8 @@ func (h *HingeRisk) prepare() {
 		panic(fmt.Sprintf("learners: hinge risk of %d rows and %d classes needs targets of %d×%d, not %d×%d",
 			n, h.Classes, n, h.Classes, tn, tk))
 	}
-	if !h.rows.of(h.X, h.RowWeight, Columns(h.Classes)) {
-		h.rows = newSweep(h.X, h.RowWeight, Columns(h.Classes))
+	if !h.rows.of(h.X, h.RowWeight, WeightColumns(h.Classes)) {
+		h.rows = newSweep(h.X, h.RowWeight, WeightColumns(h.Classes))
 	}
 }
 

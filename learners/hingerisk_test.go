@@ -85,7 +85,7 @@ func TestHingeRiskOptimum(t *testing.T) {
 		p := drawProblem(t)
 		p.ridge = 0.05
 		o := p.hinge()
-		w, report := Minimize(o, nil, Settings{GradientNorm: 1e-8, MaxIterations: 1000})
+		w, report := Minimize(o, nil, MinimiseSettings{GradientNorm: 1e-8, MaxIterations: 1000})
 		grad := make([]float64, o.Dim())
 		best := o.Evaluate(w, grad)
 		if !report.Converged || floats.Norm(grad, 2) > 1e-8 {

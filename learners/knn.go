@@ -21,10 +21,10 @@ var neighbourChoices = []int{1, 3, 5, 9, 15, 25}
 // Name is "knn", whether k is given or chosen.
 func (KNN) Name() string { return "knn" }
 
-// Features is Mapped, so that distances are Euclidean ones between rows of norm at most 1.
-func (KNN) Features() Features { return Mapped }
+// Features is MappedFeatures, so that distances are Euclidean ones between rows of norm at most 1.
+func (KNN) Features() Features { return MappedFeatures }
 
-// Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is not used.
+// Fit implements Learner; the Model is a *NeighboursModel or a ConstantModel. The rng is not used.
 func (k KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	_ *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
@@ -42,8 +42,8 @@ func (k KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	return m, nil
 }
 
-// Neighbours is a fitted nearest-neighbour model: the rows themselves.
-type Neighbours struct {
+// NeighboursModel is a fitted nearest-neighbour model: the rows themselves.
+type NeighboursModel struct {
 	k       int
 	x       *mat.Dense
 	square  []float64 // ‖x‖² of each row
@@ -53,10 +53,11 @@ type Neighbours struct {
 
 // K is the number of neighbours that vote: the given one, at most the number of rows, or the one
 // that leave-one-out chose.
-func (m *Neighbours) K() int { return m.k }
+func (nm *NeighboursModel) K() int { return nm.k }
 
-func newNeighbours(s sample) *Neighbours {
-	m := &Neighbours{x: mat.DenseCopyOf(s.x), y: append([]int(nil), s.y...), classes: s.classes}
+func newNeighbours(s sample) *NeighboursModel {
+	m := &NeighboursModel{x: mat.DenseCopyOf(s.x), y: append([]int(nil), s.y...),
+		classes: s.classes}
 	for i := range m.y {
 		row := m.x.RawRowView(i)
 		m.square = append(m.square, floats.Dot(row, row))
@@ -65,19 +66,19 @@ func newNeighbours(s sample) *Neighbours {
 }
 
 // Predict implements Model. In a tie the class of the nearest of the tied neighbours wins.
-func (m *Neighbours) Predict(x *mat.Dense) []int {
+func (nm *NeighboursModel) Predict(x *mat.Dense) []int {
 	y := make([]int, 0, rows(x))
-	count := make([]int, m.classes)
-	m.each(context.Background(), x, m.k, false, func(near []int) {
+	count := make([]int, nm.classes)
+	nm.each(context.Background(), x, nm.k, false, func(near []int) {
 		clear(count)
 		most := 0
 		for _, i := range near {
-			count[m.y[i]]++
-			most = max(most, count[m.y[i]])
+			count[nm.y[i]]++
+			most = max(most, count[nm.y[i]])
 		}
 		for _, i := range near {
-			if count[m.y[i]] == most {
-				y = append(y, m.y[i])
+			if count[nm.y[i]] == most {
+				y = append(y, nm.y[i])
 				break
 			}
 		}
@@ -86,21 +87,21 @@ func (m *Neighbours) Predict(x *mat.Dense) []int {
 }
 
 // tune returns the k with the least leave-one-out error, the largest in a tie.
-func (m *Neighbours) tune(ctx context.Context) int {
+func (nm *NeighboursModel) tune(ctx context.Context) int {
 	wrong := make([]int, len(neighbourChoices))
-	count := make([]int, m.classes)
+	count := make([]int, nm.classes)
 	row := 0
-	most := min(neighbourChoices[len(neighbourChoices)-1], len(m.y)-1)
-	m.each(ctx, m.x, most, true, func(near []int) {
+	most := min(neighbourChoices[len(neighbourChoices)-1], len(nm.y)-1)
+	nm.each(ctx, nm.x, most, true, func(near []int) {
 		clear(count)
-		choice, leader := 0, m.y[near[0]]
+		choice, leader := 0, nm.y[near[0]]
 		for n, i := range near {
-			count[m.y[i]]++
-			if count[m.y[i]] > count[leader] {
-				leader = m.y[i]
+			count[nm.y[i]]++
+			if count[nm.y[i]] > count[leader] {
+				leader = nm.y[i]
 			}
 			if n+1 == neighbourChoices[choice] {
-				if leader != m.y[row] {
+				if leader != nm.y[row] {
 					wrong[choice]++
 				}
 				choice++
@@ -120,26 +121,26 @@ func (m *Neighbours) tune(ctx context.Context) int {
 // each calls use for every row of x, in order, until ctx ends. near holds the indices of the k
 // nearest rows of m, nearest first, and the lower index first in a tie. use must not keep the
 // slice. With others, x is m.x and a row is not its own neighbour.
-func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool,
+func (nm *NeighboursModel) each(ctx context.Context, x *mat.Dense, k int, others bool,
 	use func(near []int)) {
 	n, d := rows(x), 0
 	if n > 0 {
 		_, d = x.Dims()
 	}
 	near, distance := make([]int, 0, k+1), make([]float64, 0, k+1)
-	product := make([]float64, min(n, blockRows)*len(m.y))
+	product := make([]float64, min(n, blockRows)*len(nm.y))
 	for first := 0; first < n && ctx.Err() == nil; first += blockRows {
 		last := min(n, first+blockRows)
 		block := x.Slice(first, last, 0, d).(*mat.Dense).RawMatrix()
-		out := blas64.General{Rows: block.Rows, Cols: len(m.y), Stride: len(m.y), Data: product}
-		blas64.Gemm(blas.NoTrans, blas.Trans, -2, block, m.x.RawMatrix(), 0, out)
+		out := blas64.General{Rows: block.Rows, Cols: len(nm.y), Stride: len(nm.y), Data: product}
+		blas64.Gemm(blas.NoTrans, blas.Trans, -2, block, nm.x.RawMatrix(), 0, out)
 		for r := range block.Rows {
 			near, distance = near[:0], distance[:0]
-			for i, p := range product[r*len(m.y) : (r+1)*len(m.y)] {
+			for i, p := range product[r*len(nm.y) : (r+1)*len(nm.y)] {
 				if others && i == first+r {
 					continue
 				}
-				away := m.square[i] + p
+				away := nm.square[i] + p
 				if len(near) == k {
 					if away >= distance[k-1] {
 						continue

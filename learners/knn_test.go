@@ -12,7 +12,7 @@ import (
 )
 
 // dumbNearest sorts all rows by squared distance, then index.
-func dumbNearest(m *Neighbours, row []float64, k, but int) []int {
+func dumbNearest(m *NeighboursModel, row []float64, k, but int) []int {
 	var order []int
 	for i := range m.y {
 		if i != but {

@@ -24,14 +24,14 @@ type Learner interface {
 	Features() Features
 	// Fit trains on the rows of x (N×d) with a label y in 0..classes-1, leaves out other rows, and
 	// chooses its own parameters from these rows alone. No content of rows makes it fail: without
-	// rows, with one class or with fewer than MinimumRows it returns a Constant. It ends within the
-	// steps that Work bounds from public sizes, and soon after ctx ends, with ctx's error. Any
-	// other error is about arguments of wrong shapes.
+	// rows, with one class or with fewer than MinTrainingRows it returns a ConstantModel. It ends
+	// within the steps that TrainingSteps bounds from public sizes, and soon after ctx ends, with
+	// ctx's error. Any other error is about arguments of wrong shapes.
 	Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
 }
 
-// Voter is a Learner with special settings for a model that is one voter of many.
-type Voter interface {
+// VotingLearner is a Learner with special settings for a model that is one voter of many.
+type VotingLearner interface {
 	Learner
 	// ForVoting returns these settings. They make the vote of many models better, and one a little
 	// worse.
@@ -42,74 +42,75 @@ type Voter interface {
 type Features uint8
 
 const (
-	// Mapped features have rows of norm at most 1 and an intercept column.
-	Mapped Features = iota
-	// Encoded features are in [0,1], one column per number or category.
-	Encoded
+	// MappedFeatures features have rows of norm at most 1 and an intercept column.
+	MappedFeatures Features = iota
+	// EncodedFeatures features are in [0,1], one column per number or category.
+	EncodedFeatures
 )
 
 // String returns "encoded" or "mapped", for people; no document contains it.
 func (f Features) String() string {
-	if f == Encoded {
+	if f == EncodedFeatures {
 		return "encoded"
 	}
 	return "mapped"
 }
 
-// MinimumRows is the least number of labelled rows from which a learner learns more than the
+// MinTrainingRows is the least number of labelled rows from which a learner learns more than the
 // majority class. Below it some held-out fold would have fewer than two rows.
-const MinimumRows = 8
+const MinTrainingRows = 8
 
-// Mixed names a learner that Assign draws at random.
-const Mixed = "mixed"
+// RandomLearner names a learner that NewOrRandom draws at random.
+const RandomLearner = "mixed"
 
 func catalogue() []Learner {
-	return []Learner{Softmax(), SVM(), DefaultCART(), DefaultForest(), DefaultNaiveBayes(), KNN{}}
+	return []Learner{Softmax(), LinearSVM(), DefaultCART(), DefaultForest(), DefaultNaiveBayes(),
+		KNN{}}
 }
 
-// Names lists the names that Assign takes: every learner, then Mixed.
+// Names lists the names that NewOrRandom takes: every learner, then RandomLearner.
 func Names() []string {
 	var names []string
 	for _, l := range catalogue() {
 		names = append(names, l.Name())
 	}
-	return append(names, Mixed)
+	return append(names, RandomLearner)
 }
 
-// New returns the named learner. Mixed is not one learner: use Assign.
+// New returns the named learner. Mixed is not one learner: use NewOrRandom.
 func New(name string) (Learner, error) {
 	for _, l := range catalogue() {
 		if l.Name() == name {
 			return l, nil
 		}
 	}
-	if name == Mixed {
+	if name == RandomLearner {
 		return nil, fmt.Errorf("learner %q is drawn for each site: use Assign", name)
 	}
 	return nil, fmt.Errorf("unknown learner %q: use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Default is the learner to train if none is named.
-const Default = "softmax"
+// DefaultLearner is the learner to train if none is named.
+const DefaultLearner = "softmax"
 
-// Any stands in plans in which each party chooses its classifier: a learner or another program. New
-// and Assign refuse it, because it is not a learner.
-const Any = "any"
+// AnyClassifier stands in plans in which each party chooses its classifier: a learner or another
+// program. New and NewOrRandom refuse it, because it is not a learner.
+const AnyClassifier = "any"
 
-// Assign works like New, but for Mixed it draws one of the other learners uniformly.
-func Assign(name string, rng *rand.Rand) (Learner, error) {
-	if name == Mixed {
+// NewOrRandom works like New, but for RandomLearner it draws one of the other learners uniformly.
+func NewOrRandom(name string, rng *rand.Rand) (Learner, error) {
+	if name == RandomLearner {
 		all := catalogue()
 		return all[rng.IntN(len(all))], nil
 	}
 	return New(name)
 }
 
-// Constant predicts one class for every row.
-type Constant struct{ Class int }
+// ConstantModel predicts one class for every row.
+type ConstantModel struct{ Class int }
 
 // Predict implements Model. Of x it reads only the number of rows.
-func (c Constant) Predict(x *mat.Dense) []int {
+func (c ConstantModel) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
 	for i := range y {
 		y[i] = c.Class
@@ -176,12 +177,12 @@ func (s sample) majority() int {
 	return best
 }
 
-// learnable is labelled for a Fit. It returns a Constant too if nothing but the majority class can
-// be learnt.
+// learnable is labelled for a Fit. It returns a ConstantModel too if nothing but the majority class
+// can be learnt.
 func learnable(x *mat.Dense, y []int, classes int) (s sample, majority Model, err error) {
 	s, err = labelled(x, y, classes)
-	if err == nil && (len(s.y) < MinimumRows || s.counts[s.majority()] == len(s.y)) {
-		majority = Constant{s.majority()}
+	if err == nil && (len(s.y) < MinTrainingRows || s.counts[s.majority()] == len(s.y)) {
+		majority = ConstantModel{s.majority()}
 	}
 	return s, majority, err
 }

@@ -14,7 +14,7 @@ import (
 func TestNamesAndNew(t *testing.T) {
 	for _, name := range Names() {
 		l, err := New(name)
-		if name == Mixed {
+		if name == RandomLearner {
 			if err == nil || !strings.Contains(err.Error(), "Assign") {
 				t.Errorf("New(%q): %v, want an error that names Assign", name, err)
 			}
@@ -34,7 +34,7 @@ func TestAssignMixed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	seen := map[string]bool{}
 	for range 600 {
-		l, err := Assign(Mixed, rng)
+		l, err := NewOrRandom(RandomLearner, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestAssignMixed(t *testing.T) {
 	if len(seen) != len(Names())-1 {
 		t.Errorf("drew %v of %v", seen, Names())
 	}
-	if l, err := Assign("cart", rng); err != nil || l.Name() != "cart" {
+	if l, err := NewOrRandom("cart", rng); err != nil || l.Name() != "cart" {
 		t.Errorf("Assign(cart) = %v, %v", l, err)
 	}
 }
@@ -95,13 +95,13 @@ func TestTooLittleToLearnFrom(t *testing.T) {
 			name string
 			x    *mat.Dense
 			y    []int
-			want Constant
+			want ConstantModel
 		}{
-			{"no rows", &mat.Dense{}, nil, Constant{0}},
-			{"nil rows", nil, nil, Constant{0}},
-			{"no labels", x, []int{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 3}, Constant{0}},
-			{"one class", x, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, Constant{2}},
-			{"seven rows", x, []int{0, 1, 0, 1, 0, 1, 1, -1, -1, -1, -1, -1}, Constant{1}},
+			{"no rows", &mat.Dense{}, nil, ConstantModel{0}},
+			{"nil rows", nil, nil, ConstantModel{0}},
+			{"no labels", x, []int{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 3}, ConstantModel{0}},
+			{"one class", x, []int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, ConstantModel{2}},
+			{"seven rows", x, []int{0, 1, 0, 1, 0, 1, 1, -1, -1, -1, -1, -1}, ConstantModel{1}},
 		} {
 			m, err := l.Fit(context.Background(), c.x, c.y, 3, rand.New(rand.NewPCG(1, 1)))
 			if err != nil || m != Model(c.want) {

@@ -13,9 +13,9 @@ type Linear struct {
 	Classes int        // K ≥ 2
 }
 
-// Columns returns the number of weight columns of a linear model: 1 for two classes, otherwise one
-// per class.
-func Columns(classes int) int {
+// WeightColumns returns the number of weight columns of a linear model: 1 for two classes,
+// otherwise one per class.
+func WeightColumns(classes int) int {
 	if classes == 2 {
 		return 1
 	}
@@ -24,7 +24,7 @@ func Columns(classes int) int {
 
 // NewLinear copies the row-major weights w (length d·Columns(classes)).
 func NewLinear(w []float64, classes int) Linear {
-	c := Columns(classes)
+	c := WeightColumns(classes)
 	return Linear{W: mat.NewDense(len(w)/c, c, append([]float64(nil), w...)), Classes: classes}
 }
 
@@ -35,7 +35,7 @@ func (l Linear) Scores(x *mat.Dense) *mat.Dense {
 		return &s
 	}
 	_, d := x.Dims()
-	if have, c := l.W.Dims(); have != d || c != Columns(l.Classes) {
+	if have, c := l.W.Dims(); have != d || c != WeightColumns(l.Classes) {
 		panic(fmt.Sprintf("learners: rows of %d features for weights %d×%d of %d classes", d, have, c, l.Classes))
 	}
 	// Long products are faster in gonum, so multiply by the transpose.
@@ -56,7 +56,8 @@ func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	p := mat.NewDense(n, l.Classes, nil)
 	for i := range n {
 		row := p.RawRowView(i)
-		copy(row[l.Classes-Columns(l.Classes):], s.RawRowView(i)) // class 0 of two classes scores 0
+		// class 0 of two classes scores 0
+		copy(row[l.Classes-WeightColumns(l.Classes):], s.RawRowView(i))
 		top := row[0]
 		for _, v := range row {
 			top = math.Max(top, v)

@@ -12,7 +12,7 @@ func TestLinearAgainstItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
 		n, d := p.x.Dims()
-		c := Columns(p.classes)
+		c := WeightColumns(p.classes)
 		w := drawVector(t, d*c, "w")
 		l := NewLinear(w, p.classes)
 		prob, predicted := l.Probabilities(p.x), l.Predict(p.x)
@@ -45,7 +45,7 @@ func TestLinearAgainstItsDefinition(t *testing.T) {
 func TestLinearTiesAndEmptiness(t *testing.T) {
 	x := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	for _, classes := range []int{2, 3} {
-		l := NewLinear(make([]float64, 2*Columns(classes)), classes)
+		l := NewLinear(make([]float64, 2*WeightColumns(classes)), classes)
 		if y := l.Predict(x); y[0] != 0 || y[1] != 0 {
 			t.Errorf("%d classes: a tie gives %v, want class 0", classes, y)
 		}
@@ -55,7 +55,7 @@ func TestLinearTiesAndEmptiness(t *testing.T) {
 		if p := l.Probabilities(nil); rows(p) != 0 {
 			t.Errorf("no rows give %d", rows(p))
 		}
-		if p := NewLinear([]float64{1e4, -1e4, 1e5, 7, 1, 2}[:2*Columns(classes)],
+		if p := NewLinear([]float64{1e4, -1e4, 1e5, 7, 1, 2}[:2*WeightColumns(classes)],
 			classes).Probabilities(x); !allFinite(p.RawMatrix().Data) {
 			t.Errorf("large scores give %v", mat.Formatted(p))
 		}

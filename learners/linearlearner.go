@@ -14,8 +14,8 @@ import (
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
-	// Relax multiplies the ridge that cross-validation chose. 0 means 1.
-	Relax float64
+	// RidgeFactor multiplies the ridge that cross-validation chose. 0 means 1.
+	RidgeFactor float64
 
 	name string
 	risk func(s sample) ridgeRisk
@@ -34,13 +34,13 @@ func (h *HingeRisk) setRidge(ridge float64) { h.Ridge = ridge }
 func Softmax() LinearLearner {
 	return LinearLearner{Ridges: defaultRidges(), Folds: 4, name: "softmax",
 		risk: func(s sample) ridgeRisk {
-			return &SoftmaxRisk{X: s.x, Mu: Moments(s.x, OneHot(s.y, s.classes), nil),
+			return &SoftmaxRisk{X: s.x, Mu: TargetMoments(s.x, OneHot(s.y, s.classes), nil),
 				Classes: s.classes}
 		}}
 }
 
-// SVM returns the linear support vector learner with a smoothed hinge, "svm".
-func SVM() LinearLearner {
+// LinearSVM returns the linear support vector learner with a smoothed hinge, "svm".
+func LinearSVM() LinearLearner {
 	return LinearLearner{Ridges: defaultRidges(), Folds: 4, name: "svm",
 		risk: func(s sample) ridgeRisk {
 			return &HingeRisk{X: s.x, Targets: OneHot(s.y, s.classes), Classes: s.classes}
@@ -73,19 +73,19 @@ const (
 // of a single voter fell by up to 2.5.
 const votingRelax = 0.1
 
-// ForVoting implements Voter by a tenth of the ridge that cross-validation chooses.
+// ForVoting implements VotingLearner by a tenth of the ridge that cross-validation chooses.
 func (l LinearLearner) ForVoting() Learner {
-	l.Relax = votingRelax
+	l.RidgeFactor = votingRelax
 	return l
 }
 
 // Name is "softmax" or "svm", by the risk that the learner minimises.
 func (l LinearLearner) Name() string { return l.name }
 
-// Features is Mapped: the ridges suit rows of norm at most 1 with an intercept.
-func (l LinearLearner) Features() Features { return Mapped }
+// Features is MappedFeatures: the ridges suit rows of norm at most 1 with an intercept.
+func (l LinearLearner) Features() Features { return MappedFeatures }
 
-// Fit implements Learner; the Model is a Linear or a Constant.
+// Fit implements Learner; the Model is a Linear or a ConstantModel.
 func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	rng *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
@@ -94,11 +94,12 @@ func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes i
 	}
 	risk := l.risk(s)
 	ridge := l.tune(ctx, s, rng)
-	if l.Relax > 0 {
-		ridge *= l.Relax
+	if l.RidgeFactor > 0 {
+		ridge *= l.RidgeFactor
 	}
 	risk.setRidge(ridge)
-	w, _ := Minimize(risk, nil, Settings{GradientNorm: finalGradient, MaxIterations: fitIterations,
+	w, _ := Minimize(risk, nil, MinimiseSettings{GradientNorm: finalGradient,
+		MaxIterations:  fitIterations,
 		MaxEvaluations: fitEvaluations, Stop: ended(ctx)})
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (l LinearLearner) tune(ctx context.Context, s sample, rng *rand.Rand) float
 			p := &parts[j]
 			p.train.setRidge(ridge)
 			p.w, _ = Minimize(p.train, p.w,
-				Settings{GradientNorm: tuningGradient, MaxIterations: fitIterations,
+				MinimiseSettings{GradientNorm: tuningGradient, MaxIterations: fitIterations,
 					MaxEvaluations: tuningEvaluations, Stop: ended(ctx)})
 			loss += p.rows * p.judge.Evaluate(p.w, p.scratch)
 		}

@@ -25,7 +25,7 @@ func TestRidgeFollowsTheData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []LinearLearner{Softmax(), SVM()} {
+	for _, l := range []LinearLearner{Softmax(), LinearSVM()} {
 		weak, strong := l.tune(context.Background(), clear, rng), l.tune(context.Background(),
 			noise, rng)
 		if weak > 1e-2 || strong < 1e-2 || weak >= strong {

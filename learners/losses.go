@@ -33,27 +33,28 @@ func (l Loss) Slope(z float64) float64 { return l.slope(z) }
 // Symmetric reports whether ℓ(z) + ℓ(−z) is constant for |z| ≤ Reach.
 func (l Loss) Symmetric() bool { return l.reach > 0 }
 
-// Reach returns the largest |z| up to which ℓ is symmetric: +Inf if it is everywhere, 0 if it is
-// nowhere.
-func (l Loss) Reach() float64 { return l.reach }
+// SymmetricReach returns the largest |z| up to which ℓ is symmetric: +Inf if it is everywhere, 0 if
+// it is nowhere.
+func (l Loss) SymmetricReach() float64 { return l.reach }
 
 // Convex reports whether ℓ is convex on the whole line. Otherwise a minimiser of its risk may be a
 // local one.
 func (l Loss) Convex() bool { return l.convex }
 
-// Barrier holds the two numbers of the barrier hinge loss (Charoenphakdee, Lee & Sugiyama 2019).
-type Barrier struct {
+// BarrierParameters holds the two numbers of the barrier hinge loss (Charoenphakdee, Lee & Sugiyama
+// 2019).
+type BarrierParameters struct {
 	Slope float64 // b > 1, the slope of the loss beyond the width
 	Width float64 // r > 0: for |z| ≤ r the loss is r−z, and symmetric
 }
 
 // DefaultBarrier returns b = 200, r = 50, as in the experiments of Charoenphakdee, Lee & Sugiyama
 // 2019.
-func DefaultBarrier() Barrier { return Barrier{Slope: 200, Width: 50} }
+func DefaultBarrier() BarrierParameters { return BarrierParameters{Slope: 200, Width: 50} }
 
 // BarrierHinge returns ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and symmetric over as wide
 // a range as a convex loss bounded below can be.
-func BarrierHinge(p Barrier) Loss {
+func BarrierHinge(p BarrierParameters) Loss {
 	b, r := p.Slope, p.Width
 	left := -b * r / (b - 1) // where −b(r+z)+r meets r−z, just beyond −r
 	return Loss{
@@ -119,8 +120,8 @@ func LossNames() []string {
 	return names
 }
 
-// LossNamed takes one of LossNames; barrier-hinge has DefaultBarrier. The error lists the names.
-func LossNamed(name string) (Loss, error) {
+// FindLoss takes one of LossNames; barrier-hinge has DefaultBarrier. The error lists the names.
+func FindLoss(name string) (Loss, error) {
 	for _, l := range Losses() {
 		if l.name == name {
 			return l, nil

@@ -23,7 +23,7 @@ func TestLossValues(t *testing.T) {
 		{"barrier-hinge", 0, 50}, {"barrier-hinge", 50, 0}, {"barrier-hinge", -50, 100},
 		{"barrier-hinge", 51, 200}, {"barrier-hinge", -51, 250},
 	} {
-		l, err := LossNamed(c.name)
+		l, err := FindLoss(c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestLossValues(t *testing.T) {
 }
 
 func TestLossNames(t *testing.T) {
-	if _, err := LossNamed("none"); err == nil || !strings.Contains(err.Error(), "barrier-hinge") {
+	if _, err := FindLoss("none"); err == nil || !strings.Contains(err.Error(), "barrier-hinge") {
 		t.Errorf("unknown loss: %v, want an error that lists the names", err)
 	}
 	if got := len(LossNames()); got != 8 {
@@ -81,15 +81,15 @@ func TestLossSymmetry(t *testing.T) {
 				}
 				continue
 			}
-			z := share * math.Min(l.Reach(), 1000)
+			z := share * math.Min(l.SymmetricReach(), 1000)
 			if sum, want := l.Value(z)+l.Value(-z), 2*l.Value(0); math.Abs(sum-want) > 1e-9*want {
 				t.Fatalf("%s at %g: ℓ(z)+ℓ(−z) = %g, want %g", l.Name(), z, sum, want)
 			}
 		}
 	})
-	b := BarrierHinge(Barrier{Slope: 3, Width: 2})
-	if sum := b.Value(2.5) + b.Value(-2.5); b.Reach() != 2 || math.Abs(sum-4) < 0.1 {
-		t.Errorf("beyond its reach %g the sum is %g", b.Reach(), sum)
+	b := BarrierHinge(BarrierParameters{Slope: 3, Width: 2})
+	if sum := b.Value(2.5) + b.Value(-2.5); b.SymmetricReach() != 2 || math.Abs(sum-4) < 0.1 {
+		t.Errorf("beyond its reach %g the sum is %g", b.SymmetricReach(), sum)
 	}
 }
 

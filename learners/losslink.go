@@ -42,9 +42,9 @@ func bothSides(l Loss) sided {
 	}
 }
 
-// CanForward returns an error if a loss has no forward correction. A proper loss has one, because
+// CheckForward returns an error if a loss has no forward correction. A proper loss has one, because
 // its scores stand for probabilities (logistic, squared, savage).
-func (l Loss) CanForward() error {
+func (l Loss) CheckForward() error {
 	if l.link == nil {
 		return fmt.Errorf("loss %s has no forward correction, because its scores stand for no probabilities: use logistic, squared or savage, or the backward correction", l.name)
 	}
@@ -55,7 +55,7 @@ func (l Loss) CanForward() error {
 // (p−q)·η(z), the probability of a noisy label if η(z) is that of the true label. Its minimiser on
 // noisy labels is ℓ's on true labels. The probability is kept 1e-12 away from 0 and 1, for a
 // channel without noise.
-func (l Loss) forward(c Channel) sided {
+func (l Loss) forward(c LabelChannel) sided {
 	q, gap := c.Flip(), c.Keep-c.Flip()
 	at := func(z float64) (s, slope float64) {
 		p := q + gap*l.link.probability(z)

@@ -53,16 +53,16 @@ func softened(u, width float64) float64 {
 	return (u + width/2) * (u + width/2) / (2 * width)
 }
 
-// Unbalanced reports that a loss may fail to separate one class from the rest under the risk
+// MayIgnoreClass reports that a loss may fail to separate one class from the rest under the risk
 // "accuracy". A convex and symmetric loss is linear over its reach, so every row has the same
 // weight, even if it is well separated. With more than two classes the rest outnumber the class and
 // push all scores down as far as possible. Balanced (BER) and pairwise (AUC) risks do not have this
 // fault.
-func (l Loss) Unbalanced(classes int) bool { return l.convex && l.Symmetric() && classes > 2 }
+func (l Loss) MayIgnoreClass(classes int) bool { return l.convex && l.Symmetric() && classes > 2 }
 
-// Scale returns the size of the loss's scores: its reach if finite, otherwise 1. A ridge divided by
-// Scale means the same for every loss.
-func (l Loss) Scale() float64 {
+// ScoreScale returns the size of the loss's scores: its reach if finite, otherwise 1. A ridge
+// divided by ScoreScale means the same for every loss.
+func (l Loss) ScoreScale() float64 {
 	if l.reach > 0 && !math.IsInf(l.reach, 1) {
 		return l.reach
 	}

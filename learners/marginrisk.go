@@ -14,14 +14,14 @@ import (
 // where row i has class k's In costs if its label is k, otherwise its Out costs. With two classes
 // there is only the column of class 1. ℓ is Loss.Smooth, or its forward correction for a channel.
 //
-// It is convex if the loss is convex and no cost is negative; see also BackwardCost. Ridge may be
-// replaced between evaluations. It is not for concurrent use.
+// It is convex if the loss is convex and no cost is negative; see also BackwardWeights. Ridge may
+// be replaced between evaluations. It is not for concurrent use.
 type MarginRisk struct {
 	Ridge float64
 
 	x     *mat.Dense
 	y     []int
-	costs []ClassCost
+	costs []ClassWeights
 	loss  sided
 	first int // class of the first column
 	curve float64
@@ -31,18 +31,18 @@ type MarginRisk struct {
 // NewMarginRisk checks that costs has one entry for each column and y one label for each row.
 // forward, if not nil, requests the forward correction. Labels outside 0..classes-1 belong to no
 // class.
-func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost,
-	forward *Channel) (*MarginRisk, error) {
-	if n := rows(x); n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
+func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassWeights,
+	forward *LabelChannel) (*MarginRisk, error) {
+	if n := rows(x); n == 0 || n != len(y) || classes < 2 || len(costs) != WeightColumns(classes) {
 		return nil, fmt.Errorf("make margin risk: %d rows with %d labels of %d classes and %d costs do not fit together", n, len(y), classes, len(costs))
 	}
 	r := &MarginRisk{x: x, y: y, costs: costs, loss: bothSides(l.Smooth()),
-		first: classes - Columns(classes), curve: 1 / l.Scale()}
+		first: classes - WeightColumns(classes), curve: 1 / l.ScoreScale()}
 	if classes > 2 {
 		r.first = 0
 	}
 	if forward != nil {
-		if err := l.CanForward(); err != nil {
+		if err := l.CheckForward(); err != nil {
 			return nil, fmt.Errorf("make margin risk: %w", err)
 		}
 		r.loss = l.forward(*forward)
@@ -62,7 +62,7 @@ func (m *MarginRisk) Evaluate(w, grad []float64) float64 {
 	return ridged(m.Ridge, w, grad) + m.rows.run(m, w, grad)
 }
 
-// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, scale = Loss.Scale.
+// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, scale = Loss.ScoreScale.
 func (m *MarginRisk) Precondition(g []float64) { m.rows.precondition(g, m.curve, m.Ridge) }
 
 // SetRidge changes Ridge through an interface, so that one search over ridges serves all risks.
@@ -73,13 +73,13 @@ func (m *MarginRisk) row(i int, scores []float64) float64 {
 	for k, z := range scores {
 		c := m.costs[k].of(m.y[i] == m.first+k)
 		slope := 0.0
-		if c.Yes != 0 {
-			value += c.Yes * m.loss.yes(z)
-			slope += c.Yes * m.loss.yesSlope(z)
+		if c.Positive != 0 {
+			value += c.Positive * m.loss.yes(z)
+			slope += c.Positive * m.loss.yesSlope(z)
 		}
-		if c.No != 0 {
-			value += c.No * m.loss.no(z)
-			slope += c.No * m.loss.noSlope(z)
+		if c.Negative != 0 {
+			value += c.Negative * m.loss.no(z)
+			slope += c.Negative * m.loss.noSlope(z)
 		}
 		scores[k] = slope
 	}

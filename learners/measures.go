@@ -22,12 +22,12 @@ type Measures struct {
 	AUC float64 `json:"auc"`
 }
 
-// Measure compares the scores of a linear model on x (N×d) with labels that came through a channel.
-// It undoes the channel in the counts behind accuracy and recalls, without bias, so with few rows
-// they may leave [0,1]. AUC is not corrected; a channel moves it towards 1/2 by a factor that is
-// the same for every model (exactly for two classes, nearly for more). Labels outside 0..K-1 are
-// left out. Use Keep 1 for true labels.
-func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
+// MeasureScores compares the scores of a linear model on x (N×d) with labels that came through a
+// channel. It undoes the channel in the counts behind accuracy and recalls, without bias, so with
+// few rows they may leave [0,1]. AUC is not corrected; a channel moves it towards 1/2 by a factor
+// that is the same for every model (exactly for two classes, nearly for more). Labels outside
+// 0..K-1 are left out. Use Keep 1 for true labels.
+func MeasureScores(l Linear, x *mat.Dense, y []int, c LabelChannel) Measures {
 	s := l.Scores(x)
 	predicted := l.Predict(x)
 	// number of records by predicted class and label
@@ -65,7 +65,7 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 	}
 	m := Measures{Accuracy: right / math.Max(labelled, 1), BER: 1 - recall/math.Max(classes, 1)}
 	area, compared := 0.0, 0.0
-	for k := range Columns(l.Classes) {
+	for k := range WeightColumns(l.Classes) {
 		class := k
 		if l.Classes == 2 {
 			class = 1

@@ -23,9 +23,9 @@ type Preconditioned interface {
 	Precondition(g []float64)
 }
 
-// Settings bound a minimisation by precision, by public counts of steps and evaluations, or by the
-// caller. A zero field has the default named at it.
-type Settings struct {
+// MinimiseSettings bound a minimisation by precision, by public counts of steps and evaluations, or
+// by the caller. A zero field has the default named at it.
+type MinimiseSettings struct {
 	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a
 	// λ-strongly convex objective the answer is then within GradientNorm/λ of the minimiser.
 	GradientNorm float64
@@ -41,23 +41,23 @@ type Settings struct {
 	Memory int
 }
 
-// DefaultSettings returns the defaults named at the fields.
-func DefaultSettings() Settings {
-	return Settings{GradientNorm: 1e-6, MaxIterations: 500, Memory: 10}
+// DefaultMinimiseSettings returns the defaults named at the fields.
+func DefaultMinimiseSettings() MinimiseSettings {
+	return MinimiseSettings{GradientNorm: 1e-6, MaxIterations: 500, Memory: 10}
 }
 
-func (s Settings) orDefault() Settings {
-	d := DefaultSettings()
-	if !(s.GradientNorm > 0) {
-		s.GradientNorm = d.GradientNorm
+func (m MinimiseSettings) orDefault() MinimiseSettings {
+	d := DefaultMinimiseSettings()
+	if !(m.GradientNorm > 0) {
+		m.GradientNorm = d.GradientNorm
 	}
-	if s.MaxIterations <= 0 {
-		s.MaxIterations = d.MaxIterations
+	if m.MaxIterations <= 0 {
+		m.MaxIterations = d.MaxIterations
 	}
-	if s.Memory <= 0 {
-		s.Memory = d.Memory
+	if m.Memory <= 0 {
+		m.Memory = d.Memory
 	}
-	return s
+	return m
 }
 
 // Convergence tells how a minimisation ended. Value and GradientNorm are those at the returned
@@ -67,7 +67,7 @@ type Convergence struct {
 	Evaluations  int
 	Value        float64
 	GradientNorm float64
-	Converged    bool // GradientNorm is at most Settings.GradientNorm
+	Converged    bool // GradientNorm is at most MinimiseSettings.GradientNorm
 }
 
 // Constants of the line search. The first two: Nocedal & Wright, Numerical Optimization (2006),
@@ -84,7 +84,7 @@ const (
 // Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the best point. It is
 // deterministic and does not change start. Unless start is Dim finite numbers it starts at the
 // origin. It always ends: if no step improves the value any more, Converged is false.
-func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence) {
+func Minimize(o Objective, start []float64, s MinimiseSettings) ([]float64, Convergence) {
 	s = s.orDefault()
 	m := newMinimizer(o, start, s.Memory)
 	m.value = o.Evaluate(m.w, m.grad)

@@ -106,7 +106,7 @@ func TestMinimizeQuadratics(t *testing.T) {
 		}
 		start := drawVector(t, n, "start")
 		before := append([]float64(nil), start...)
-		w, report := Minimize(q, start, Settings{GradientNorm: 1e-8, MaxIterations: 2000})
+		w, report := Minimize(q, start, MinimiseSettings{GradientNorm: 1e-8, MaxIterations: 2000})
 		if !report.Converged || report.GradientNorm > 1e-8 {
 			t.Fatalf("not converged: %+v", report)
 		}
@@ -144,7 +144,7 @@ func TestMinimizeStopsOnWhatHasNoMinimum(t *testing.T) {
 		"wrong slope":       {func(w float64) (float64, float64) { return w * w, -1 - 2*w }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, report := Minimize(c.o, []float64{-3}, Settings{MaxIterations: 50})
+			w, report := Minimize(c.o, []float64{-3}, MinimiseSettings{MaxIterations: 50})
 			if len(w) != 1 || report.Iterations > 50 || report.Evaluations > 1+51*maxTrials*2 {
 				t.Errorf("w = %v, %+v", w, report)
 			}
@@ -158,7 +158,7 @@ func TestMinimizeStopsOnWhatHasNoMinimum(t *testing.T) {
 func TestMinimizeTakesAnyStart(t *testing.T) {
 	q := quadratic{a: []float64{1, 2}, c: []float64{3, 4}}
 	for _, start := range [][]float64{nil, {1}, {math.NaN(), 0}, {math.Inf(1), 0}, {5, 5}, {3, 4}} {
-		w, report := Minimize(q, start, Settings{})
+		w, report := Minimize(q, start, MinimiseSettings{})
 		if !report.Converged || math.Abs(w[0]-3)+math.Abs(w[1]-4) > 1e-5 {
 			t.Errorf("start %v: w = %v, %+v", start, w, report)
 		}
@@ -177,7 +177,7 @@ func TestMinimizeWithAndWithoutPreconditioner(t *testing.T) {
 		p := drawProblem(t)
 		p.ridge = 0.05
 		for name, o := range map[string]Objective{"softmax": p.softmax(), "hinge": p.hinge()} {
-			s := Settings{GradientNorm: 1e-8, MaxIterations: 2000}
+			s := MinimiseSettings{GradientNorm: 1e-8, MaxIterations: 2000}
 			a, ra := Minimize(o, nil, s)
 			b, rb := Minimize(plain{o}, nil, s)
 			if !ra.Converged || !rb.Converged || floats.Distance(a, b, 2) > 2*1e-8/0.05 {
@@ -194,12 +194,14 @@ func TestMinimizeRisksOfRealShapes(t *testing.T) {
 		{2000, 41, 10}, {60, 200, 2}} {
 		rng := rand.New(rand.NewPCG(1, uint64(c.n)))
 		x, y := rowsLikePCA(c.n, c.d, c.classes, rng)
-		soft := &SoftmaxRisk{X: x, Mu: Moments(x, OneHot(y, c.classes), nil), Classes: c.classes}
+		soft := &SoftmaxRisk{X: x, Mu: TargetMoments(x, OneHot(y, c.classes), nil),
+			Classes: c.classes}
 		hinge := &HingeRisk{X: x, Targets: OneHot(y, c.classes), Classes: c.classes}
 		for _, ridge := range []float64{1e-2, 1e-4, 1e-6} {
 			for name, o := range map[string]ridgeRisk{"softmax": soft, "hinge": hinge} {
 				o.setRidge(ridge)
-				_, report := Minimize(o, nil, Settings{GradientNorm: 1e-7, MaxIterations: 2000})
+				_, report := Minimize(o, nil, MinimiseSettings{GradientNorm: 1e-7,
+					MaxIterations: 2000})
 				if !report.Converged {
 					t.Errorf("%d×%d K=%d ridge %g %s: %+v", c.n, c.d, c.classes, ridge, name,
 						report)

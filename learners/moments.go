@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Moments returns Mu, d×Columns(K): (1/Σv)·Σᵢ vᵢ·xᵢ·targetsᵢ for the soft targets, N×K (only the
-// column of class 1 if K = 2). Targets enter SoftmaxRisk only through Mu. nil weights mean vᵢ = 1;
-// weights that sum to zero give zeros.
-func Moments(x, targets *mat.Dense, weight []float64) *mat.Dense {
+// TargetMoments returns Mu, d×Columns(K): (1/Σv)·Σᵢ vᵢ·xᵢ·targetsᵢ for the soft targets, N×K (only
+// the column of class 1 if K = 2). Targets enter SoftmaxRisk only through Mu. nil weights mean vᵢ =
+// 1; weights that sum to zero give zeros.
+func TargetMoments(x, targets *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	tn, k := targets.Dims()
 	if tn != n || weight != nil && len(weight) != n {
 		panic(fmt.Sprintf("learners: moments of %d rows with %d targets and %d weights", n, tn, len(weight)))
 	}
-	c := Columns(k)
+	c := WeightColumns(k)
 	mu := mat.NewDense(d, c, nil)
 	total := weightSum(weight, n)
 	if total == 0 {

@@ -12,8 +12,8 @@ func TestMomentsAgainstTheirDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
 		n, d := p.x.Dims()
-		mu := Moments(p.x, p.targets, p.weight)
-		c := Columns(p.classes)
+		mu := TargetMoments(p.x, p.targets, p.weight)
+		c := WeightColumns(p.classes)
 		for j := range d {
 			for k := range c {
 				sum, total := 0.0, 0.0
@@ -34,7 +34,8 @@ func TestMomentsAgainstTheirDefinition(t *testing.T) {
 }
 
 func TestMomentsOfNoWeight(t *testing.T) {
-	mu := Moments(mat.NewDense(2, 1, []float64{1, 2}), OneHot([]int{0, 1}, 3), []float64{0, 0})
+	mu := TargetMoments(mat.NewDense(2, 1, []float64{1, 2}), OneHot([]int{0, 1}, 3),
+		[]float64{0, 0})
 	if r, c := mu.Dims(); r != 1 || c != 3 || mat.Norm(mu, 1) != 0 {
 		t.Errorf("Mu = %v, want zeros 1×3", mat.Formatted(mu))
 	}

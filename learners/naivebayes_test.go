@@ -12,7 +12,7 @@ import (
 // On columns of few values the model equals the textbook's formula.
 func TestNaiveBayesAgainstItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(MinimumRows, 30).Draw(t, "n")
+		n := rapid.IntRange(MinTrainingRows, 30).Draw(t, "n")
 		d := rapid.IntRange(1, 3).Draw(t, "d")
 		classes := rapid.IntRange(2, 3).Draw(t, "classes")
 		values := []float64{0, 0.3, 1}
@@ -60,7 +60,7 @@ func TestNaiveBayesIsFinite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range m.(*Bayes).columns {
+	for _, table := range m.(*NaiveBayesModel).columns {
 		for _, v := range table {
 			if math.IsInf(v, 0) || math.IsNaN(v) {
 				t.Errorf("log probabilities %v", table)

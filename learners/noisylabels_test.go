@@ -24,10 +24,11 @@ func labelProblem(seed uint64, n, d, classes int) (*mat.Dense, []int) {
 }
 
 // dumbRisk adds up the documented sums, pair by pair.
-func dumbRisk(x *mat.Dense, y []int, classes int, yes, no func(float64) float64, costs []ClassCost,
+func dumbRisk(x *mat.Dense, y []int, classes int, yes, no func(float64) float64,
+	costs []ClassWeights,
 	w []float64, rank bool) float64 {
 	n, d := x.Dims()
-	columns := Columns(classes)
+	columns := WeightColumns(classes)
 	total := 0.0
 	for k, c := range costs {
 		class := k
@@ -43,16 +44,16 @@ func dumbRisk(x *mat.Dense, y []int, classes int, yes, no func(float64) float64,
 		if !rank {
 			for i := range s {
 				cost := c.of(y[i] == class)
-				total += (cost.Yes*yes(s[i]) + cost.No*no(s[i])) / float64(n)
+				total += (cost.Positive*yes(s[i]) + cost.Negative*no(s[i])) / float64(n)
 			}
 			continue
 		}
 		sum, a, b := 0.0, 0.0, 0.0
 		for i := range s {
-			a += c.of(y[i] == class).Yes
-			b += c.of(y[i] == class).No
+			a += c.of(y[i] == class).Positive
+			b += c.of(y[i] == class).Negative
 			for j := range s {
-				sum += c.of(y[i] == class).Yes * c.of(y[j] == class).No * yes(s[i]-s[j])
+				sum += c.of(y[i] == class).Positive * c.of(y[j] == class).Negative * yes(s[i]-s[j])
 			}
 		}
 		total += sum / (a * b)
@@ -82,18 +83,18 @@ func checkSlopes(t *testing.T, name string, o Objective, w []float64, tol float6
 func TestLabelRisks(t *testing.T) {
 	const n, d = 17, 4 // no more rows than rankShifts + 1
 	for _, classes := range []int{2, 3} {
-		channel := Channel{Keep: 0.7, Classes: classes}
+		channel := LabelChannel{Keep: 0.7, Classes: classes}
 		x, y := labelProblem(3, n, d, classes)
 		for _, l := range Losses() {
 			if l.Name() == "barrier-hinge" {
-				l = BarrierHinge(Barrier{Slope: 7, Width: 1.5}) // so that kinks are reached
+				l = BarrierHinge(BarrierParameters{Slope: 7, Width: 1.5}) // reaches kinks
 			}
 			smooth := l.Smooth()
 			opposite := func(z float64) float64 { return smooth.Value(-z) }
-			for _, costs := range map[string]ClassCost{"plain": PlainCost(),
-				"backward": BackwardCost(channel),
-				"balanced": BackwardCost(channel).Balanced(0.2)} {
-				all := make([]ClassCost, Columns(classes))
+			for _, costs := range map[string]ClassWeights{"plain": PlainWeights(),
+				"backward": BackwardWeights(channel),
+				"balanced": BackwardWeights(channel).Balanced(0.2)} {
+				all := make([]ClassWeights, WeightColumns(classes))
 				for k := range all {
 					all[k] = costs
 				}
@@ -133,12 +134,12 @@ func TestLabelRisks(t *testing.T) {
 				}
 				checkSlopes(t, l.Name()+" rank", r, w, 1e-5)
 			}
-			if l.CanForward() != nil {
+			if l.CheckForward() != nil {
 				continue
 			}
-			all := make([]ClassCost, Columns(classes))
+			all := make([]ClassWeights, WeightColumns(classes))
 			for k := range all {
-				all[k] = PlainCost()
+				all[k] = PlainWeights()
 			}
 			risk, err := NewMarginRisk(x, y, classes, l, all, &channel)
 			if err != nil {
@@ -150,7 +151,8 @@ func TestLabelRisks(t *testing.T) {
 			}
 			checkSlopes(t, l.Name()+" forward", risk, w, 1e-5)
 			plain, _ := NewMarginRisk(x, y, classes, l, all, nil)
-			clear, _ := NewMarginRisk(x, y, classes, l, all, &Channel{Keep: 1, Classes: classes})
+			clear, _ := NewMarginRisk(x, y, classes, l, all,
+				&LabelChannel{Keep: 1, Classes: classes})
 			a, b := plain.Evaluate(w, make([]float64, len(w))), clear.Evaluate(w,
 				make([]float64, len(w)))
 			if math.Abs(a-b) > 1e-9 {
@@ -173,16 +175,16 @@ func TestForwardIsTheMixedLoss(t *testing.T) {
 		"squared":  {func(z float64) float64 { return (1 + z) / 2 }, func(p float64) float64 { return 4 * (1 - p) * (1 - p) }},
 		"savage":   {func(z float64) float64 { return logistic(2 * z) }, func(p float64) float64 { return (1 - p) * (1 - p) }},
 	} {
-		for _, c := range []Channel{{Keep: 0.6, Classes: 2}, {Keep: 0.45, Classes: 3},
+		for _, c := range []LabelChannel{{Keep: 0.6, Classes: 2}, {Keep: 0.45, Classes: 3},
 			{Keep: 0.2, Classes: 10}} {
 			x, y := labelProblem(9, 30, 3, c.Classes)
-			loss, err := LossNamed(name)
+			loss, err := FindLoss(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			costs := make([]ClassCost, Columns(c.Classes))
+			costs := make([]ClassWeights, WeightColumns(c.Classes))
 			for k := range costs {
-				costs[k] = PlainCost()
+				costs[k] = PlainWeights()
 			}
 			risk, err := NewMarginRisk(x, y, c.Classes, loss, costs, &c)
 			if err != nil {
@@ -222,16 +224,18 @@ func TestForwardIsTheMixedLoss(t *testing.T) {
 // TestBackwardIsUnbiased: in expectation over the channel, the backward cost is the plain cost, for
 // every loss and class.
 func TestBackwardIsUnbiased(t *testing.T) {
-	for _, c := range []Channel{{0.6, 2}, {0.9, 2}, {0.4, 3}, {0.15, 10}} {
-		cost := BackwardCost(c)
+	for _, c := range []LabelChannel{{0.6, 2}, {0.9, 2}, {0.4, 3}, {0.15, 10}} {
+		cost := BackwardWeights(c)
 		for _, of := range []struct {
 			name    bool // the true label is the class
 			in, out float64
-			want    Cost
-		}{{true, c.Keep, 1 - c.Keep, Cost{Yes: 1}}, {false, c.Flip(), 1 - c.Flip(), Cost{No: 1}}} {
-			got := Cost{of.in*cost.In.Yes + of.out*cost.Out.Yes,
-				of.in*cost.In.No + of.out*cost.Out.No}
-			if math.Abs(got.Yes-of.want.Yes)+math.Abs(got.No-of.want.No) > 1e-12 {
+			want    LossWeights
+		}{{true, c.Keep, 1 - c.Keep, LossWeights{Positive: 1}},
+			{false, c.Flip(), 1 - c.Flip(), LossWeights{Negative: 1}}} {
+			got := LossWeights{of.in*cost.InClass.Positive + of.out*cost.OutOfClass.Positive,
+				of.in*cost.InClass.Negative + of.out*cost.OutOfClass.Negative}
+			if math.Abs(got.Positive-of.want.Positive)+math.Abs(
+				got.Negative-of.want.Negative) > 1e-12 {
 				t.Errorf("%+v: expected cost %+v, want %+v", c, got, of.want)
 			}
 		}
@@ -241,17 +245,21 @@ func TestBackwardIsUnbiased(t *testing.T) {
 // TestOneSided: for symmetric losses the cost is the same up to a constant, with positive weights
 // in the stated ratio.
 func TestOneSided(t *testing.T) {
-	for _, c := range []Channel{{0.7, 2}, {0.5, 4}} {
-		both := BackwardCost(c)
+	for _, c := range []LabelChannel{{0.7, 2}, {0.5, 4}} {
+		both := BackwardWeights(c)
 		one := both.OneSided()
 		p, q := c.Keep, c.Flip()
-		if got, want := one.In.Yes/one.Out.No, (2-p-q)/(p+q); math.Abs(got-want) > 1e-12 ||
-			one.In.No != 0 || one.Out.Yes != 0 {
+		if got, want := one.InClass.Positive/one.OutOfClass.Negative,
+			(2-p-q)/(p+q); math.Abs(got-want) > 1e-12 ||
+			one.InClass.Negative != 0 || one.OutOfClass.Positive != 0 {
 			t.Errorf("%+v: one-sided %+v, want Yes:No = %g", c, one, want)
 		}
-		l, _ := LossNamed("sigmoid")
+		l, _ := FindLoss("sigmoid")
 		for _, in := range []bool{true, false} {
-			at := func(c Cost, z float64) float64 { return c.Yes*l.Value(z) + c.No*l.Value(-z) }
+			at := func(c LossWeights, z float64) float64 {
+				return c.Positive*l.Value(z) +
+					c.Negative*l.Value(-z)
+			}
 			rest := at(both.of(in), 0) - at(one.of(in), 0)
 			for _, z := range []float64{-3, -0.5, 2} {
 				if got := at(both.of(in), z) - at(one.of(in), z); math.Abs(got-rest) > 1e-12 {
@@ -309,7 +317,7 @@ func TestSmoothLosses(t *testing.T) {
 			if mean /= steps; math.Abs(mean-s.Value(z)) > 2e-3*(1+math.Abs(mean)) {
 				t.Errorf("%s at %g: smooth %g, mean %g", l.Name(), z, s.Value(z), mean)
 			}
-			if s.Symmetric() && math.Abs(z) <= s.Reach() &&
+			if s.Symmetric() && math.Abs(z) <= s.SymmetricReach() &&
 				math.Abs(s.Value(z)+s.Value(-z)-2*s.Value(0)) > 1e-9*s.Value(0) {
 				t.Errorf("%s is not symmetric at %g once smooth", l.Name(), z)
 			}
@@ -327,7 +335,7 @@ func TestMeasures(t *testing.T) {
 		w[j] = rng.NormFloat64()
 	}
 	m := NewLinear(w, 3)
-	clear := Measure(m, x, y, Channel{Keep: 1, Classes: 3})
+	clear := MeasureScores(m, x, y, LabelChannel{Keep: 1, Classes: 3})
 	right, recall := 0.0, [3]float64{}
 	counts := [3]float64{}
 	for i, k := range m.Predict(x) {
@@ -366,7 +374,7 @@ func TestMeasures(t *testing.T) {
 	if math.Abs(clear.AUC-area) > 1e-12 {
 		t.Errorf("AUC %g, want %g", clear.AUC, area)
 	}
-	c := Channel{Keep: 0.6, Classes: 3}
+	c := LabelChannel{Keep: 0.6, Classes: 3}
 	var sum, squares float64
 	for range 200 {
 		noisy := make([]int, len(y))
@@ -376,7 +384,7 @@ func TestMeasures(t *testing.T) {
 				noisy[i] = (k + 1 + rng.IntN(2)) % 3
 			}
 		}
-		a := Measure(m, x, noisy, c).Accuracy
+		a := MeasureScores(m, x, noisy, c).Accuracy
 		sum += a
 		squares += a * a
 	}
@@ -399,13 +407,13 @@ func TestMeasures(t *testing.T) {
 		}
 		none[i] = 1
 	}
-	two := Measure(m, x, few, Channel{Keep: 1, Classes: 3})
+	two := MeasureScores(m, x, few, LabelChannel{Keep: 1, Classes: 3})
 	a, _ := areaUnder(mat.Col(nil, 0, s), few, 0, 3)
 	b, _ := areaUnder(mat.Col(nil, 1, s), few, 1, 3)
 	if math.Abs(two.AUC-(a+b)/2) > 1e-12 {
 		t.Errorf("AUC of two classes of three %g, want %g", two.AUC, (a+b)/2)
 	}
-	if one := Measure(m, x, none, Channel{Keep: 1, Classes: 3}); one.AUC != 0.5 ||
+	if one := MeasureScores(m, x, none, LabelChannel{Keep: 1, Classes: 3}); one.AUC != 0.5 ||
 		math.IsNaN(one.BER) {
 		t.Errorf("measures of one class: %+v", one)
 	}
@@ -413,26 +421,28 @@ func TestMeasures(t *testing.T) {
 
 func TestLabelRiskErrors(t *testing.T) {
 	x, y := labelProblem(1, 10, 3, 2)
-	hinge, _ := LossNamed("hinge")
-	if _, err := NewMarginRisk(x, y[1:], 2, hinge, []ClassCost{PlainCost()}, nil); err == nil {
+	hinge, _ := FindLoss("hinge")
+	if _, err := NewMarginRisk(x, y[1:], 2, hinge, []ClassWeights{PlainWeights()},
+		nil); err == nil {
 		t.Error("labels that do not fit were accepted")
 	}
-	if _, err := NewRankRisk(x, y, 3, hinge, []ClassCost{PlainCost()}, nil); err == nil {
+	if _, err := NewRankRisk(x, y, 3, hinge, []ClassWeights{PlainWeights()}, nil); err == nil {
 		t.Error("costs that do not fit were accepted")
 	}
-	if _, err := NewMarginRisk(x, y, 2, hinge, []ClassCost{PlainCost()},
-		&Channel{0.6, 2}); err == nil ||
+	if _, err := NewMarginRisk(x, y, 2, hinge, []ClassWeights{PlainWeights()},
+		&LabelChannel{0.6, 2}); err == nil ||
 		!strings.Contains(err.Error(), "logistic, squared or savage") {
 		t.Errorf("forward hinge: %v", err)
 	}
-	for _, c := range []Channel{{0.5, 2}, {1.1, 2}, {0.9, 1}, {math.NaN(), 2}} {
+	for _, c := range []LabelChannel{{0.5, 2}, {1.1, 2}, {0.9, 1}, {math.NaN(), 2}} {
 		if c.Validate() == nil {
 			t.Errorf("%+v was accepted", c)
 		}
 	}
 	// With one class there are no pairs, and no slope.
 	one := make([]int, 10)
-	r, err := NewRankRisk(x, one, 2, hinge, []ClassCost{PlainCost()}, rand.New(rand.NewPCG(1, 1)))
+	r, err := NewRankRisk(x, one, 2, hinge, []ClassWeights{PlainWeights()},
+		rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -446,8 +456,9 @@ func TestLabelRiskErrors(t *testing.T) {
 func BenchmarkRankRisk(b *testing.B) {
 	x, y := labelProblem(1, 10000, 41, 2)
 	for _, name := range []string{"squared", "hinge", "barrier-hinge", "logistic"} {
-		l, _ := LossNamed(name)
-		r, err := NewRankRisk(x, y, 2, l, []ClassCost{PlainCost()}, rand.New(rand.NewPCG(1, 1)))
+		l, _ := FindLoss(name)
+		r, err := NewRankRisk(x, y, 2, l, []ClassWeights{PlainWeights()},
+			rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -466,7 +477,7 @@ func BenchmarkRankRisk(b *testing.B) {
 // A class without rows must not decide the balanced error of noisy labels: its total is noise about
 // zero, and so is the numerator.
 func TestBalancedErrorOfAnAbsentClass(t *testing.T) {
-	c := Channel{Keep: 0.576, Classes: 3} // rr at ε = 1
+	c := LabelChannel{Keep: 0.576, Classes: 3} // rr at ε = 1
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 800
 	x, y := mat.NewDense(n, 3, nil), make([]int, n)
@@ -481,7 +492,7 @@ func TestBalancedErrorOfAnAbsentClass(t *testing.T) {
 			}
 		}
 		// One error in two, within two tenths.
-		if got := Measure(m, x, y, c).BER; got < -0.5 || got > 1.5 {
+		if got := MeasureScores(m, x, y, c).BER; got < -0.5 || got > 1.5 {
 			t.Fatalf("the balanced error is estimated as %.2f", got)
 		}
 	}

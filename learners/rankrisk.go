@@ -16,7 +16,7 @@ import (
 //
 //	Σₖ (1/Σα Σβ)·Σᵢⱼ αᵢβⱼ·ℓ(sᵢₖ − sⱼₖ) + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where α and β are the costs Yes and No of a row in class k's column. With PlainCost, a pair
+// where α and β are the costs Yes and No of a row in class k's column. With PlainWeights, a pair
 // counts if row i is of the class and row j is not. A constant column of X has no influence and
 // gets weight 0.
 //
@@ -52,10 +52,10 @@ const rankShifts = 16
 
 // NewRankRisk is like NewMarginRisk. rng draws pairs if needed. A class without positive Σα and Σβ
 // is left out.
-func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost,
+func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassWeights,
 	rng *rand.Rand) (*RankRisk, error) {
 	n := rows(x)
-	if n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
+	if n == 0 || n != len(y) || classes < 2 || len(costs) != WeightColumns(classes) {
 		return nil, fmt.Errorf("make rank risk: %d rows with %d labels of %d classes and %d costs do not fit together", n, len(y), classes, len(costs))
 	}
 	first := 0
@@ -72,9 +72,9 @@ func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost,
 		a, b := 0.0, 0.0
 		for i, label := range y {
 			cost := c.of(label == first+k)
-			col.alpha[i], col.beta[i] = cost.Yes, cost.No
-			a += cost.Yes
-			b += cost.No
+			col.alpha[i], col.beta[i] = cost.Positive, cost.Negative
+			a += cost.Positive
+			b += cost.Negative
 		}
 		if a <= 0 || b <= 0 {
 			a, b = math.Inf(1), math.Inf(1)
@@ -128,7 +128,10 @@ func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 
 // Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as
 // one row.
-func (r *RankRisk) Precondition(g []float64) { r.gram.precondition(g, 2/r.loss.Scale(), r.Ridge) }
+func (r *RankRisk) Precondition(g []float64) {
+	r.gram.precondition(g, 2/r.loss.ScoreScale(),
+		r.Ridge)
+}
 
 // SetRidge changes Ridge through an interface, so that one search over ridges serves all risks.
 func (r *RankRisk) SetRidge(ridge float64) { r.Ridge = ridge }

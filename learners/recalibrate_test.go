@@ -14,7 +14,7 @@ import (
 func TestRecalibrateSolvesItsEquations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.IntRange(2, 5).Draw(t, "classes")
-		n, c := rapid.IntRange(20, 60).Draw(t, "rows"), Columns(classes)
+		n, c := rapid.IntRange(20, 60).Draw(t, "rows"), WeightColumns(classes)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		scale := math.Exp(rapid.Float64Range(-3, 3).Draw(t, "log scale"))
 		slope := math.Exp(rapid.Float64Range(-1, 1).Draw(t, "log slope")) / scale
@@ -113,7 +113,7 @@ func TestCalibratedOf(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, classes := range []int{2, 3} {
 		const n = 60_000
-		c := Columns(classes)
+		c := WeightColumns(classes)
 		x, y := mat.NewDense(n, c, nil), make([]int, n)
 		w := mat.NewDense(c, c, nil)
 		for k := range c {
@@ -143,17 +143,17 @@ func TestCalibratedOf(t *testing.T) {
 			brier /= 2
 		}
 		const tolerance = 0.08
-		if got := CalibratedOf(m, x, y); math.Abs(got.Slope-1) > tolerance ||
+		if got := MeasureProbabilities(m, x, y); math.Abs(got.Slope-1) > tolerance ||
 			math.Abs(got.Brier-brier) > 1e-9 {
 			t.Errorf("%d classes: %+v, want slope 1 and %g", classes, got, brier)
 		}
 		w.Scale(2, w)
-		if got := CalibratedOf(m, x, y); math.Abs(got.Slope-0.5) > tolerance/2 ||
+		if got := MeasureProbabilities(m, x, y); math.Abs(got.Slope-0.5) > tolerance/2 ||
 			got.Brier <= brier {
 			t.Errorf("%d classes, scores doubled: %+v", classes, got)
 		}
 	}
-	if got := CalibratedOf(NewLinear([]float64{1}, 2), mat.NewDense(1, 1, []float64{1}),
+	if got := MeasureProbabilities(NewLinear([]float64{1}, 2), mat.NewDense(1, 1, []float64{1}),
 		[]int{-1}); got != (ProbabilityFit{}) {
 		t.Errorf("no label: %+v", got)
 	}

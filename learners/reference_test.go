@@ -127,7 +127,7 @@ func mapRows(x *mat.Dense) *mat.Dense {
 // take copies rows of one form.
 func (r reference) take(f Features, at []int) (*mat.Dense, []int) {
 	x := r.mapped
-	if f == Encoded {
+	if f == EncodedFeatures {
 		x = r.encoded
 	}
 	s := sample{x: x, y: r.y, classes: r.classes}.pick(at)

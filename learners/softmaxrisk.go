@@ -35,7 +35,7 @@ type SoftmaxRisk struct {
 // Dim returns d·Columns(Classes), the length of W in row-major order.
 func (s *SoftmaxRisk) Dim() int {
 	_, d := s.X.Dims()
-	return d * Columns(s.Classes)
+	return d * WeightColumns(s.Classes)
 }
 
 // Evaluate implements Objective. It allocates on its first call only. Wrong shapes panic.
@@ -56,7 +56,7 @@ func (s *SoftmaxRisk) Precondition(g []float64) {
 }
 
 func (s *SoftmaxRisk) prepare() {
-	c := Columns(s.Classes)
+	c := WeightColumns(s.Classes)
 	_, d := s.X.Dims()
 	if md, mc := s.Mu.Dims(); s.Classes < 2 || md != d || mc != c {
 		panic(fmt.Sprintf("learners: softmax risk of %d classes and %d features needs Mu of %d×%d, not %d×%d",

@@ -46,7 +46,7 @@ func drawProblem(t *rapid.T) problem {
 }
 
 func (p problem) softmax() *SoftmaxRisk {
-	return &SoftmaxRisk{X: p.x, Mu: Moments(p.x, p.targets, p.weight), RowWeight: p.weight,
+	return &SoftmaxRisk{X: p.x, Mu: TargetMoments(p.x, p.targets, p.weight), RowWeight: p.weight,
 		Ridge: p.ridge, Classes: p.classes}
 }
 
@@ -94,7 +94,7 @@ func TestSoftmaxRiskWithNoisyMoments(t *testing.T) {
 		raw := o.Mu.RawMatrix()
 		floats.Add(raw.Data, noise)
 		checkGradient(t, o, drawVector(t, o.Dim(), "w"))
-		w, report := Minimize(o, nil, Settings{GradientNorm: 1e-8, MaxIterations: 1000})
+		w, report := Minimize(o, nil, MinimiseSettings{GradientNorm: 1e-8, MaxIterations: 1000})
 		if !report.Converged {
 			t.Fatalf("%+v", report)
 		}
@@ -112,7 +112,8 @@ func TestSoftmaxRiskWithNoisyMoments(t *testing.T) {
 func TestSoftmaxRiskIsStable(t *testing.T) {
 	x := mat.NewDense(2, 1, []float64{1, -1})
 	for _, classes := range []int{2, 3} {
-		o := &SoftmaxRisk{X: x, Mu: Moments(x, OneHot([]int{1, 0}, classes), nil), Classes: classes}
+		o := &SoftmaxRisk{X: x, Mu: TargetMoments(x, OneHot([]int{1, 0}, classes), nil),
+			Classes: classes}
 		grad := make([]float64, o.Dim())
 		w := make([]float64, o.Dim())
 		for _, size := range []float64{1e3, -1e3, 1e8} {
@@ -131,7 +132,7 @@ func BenchmarkSoftmaxRisk(b *testing.B) {
 	}{{"party/100x41x2", 100, 41, 2}, {"pool/8140x41x2", 8140, 41, 2},
 		{"pool/15000x41x10", 15000, 41, 10}} {
 		x, y := rowsLikePCA(c.n, c.d, c.classes, rand.New(rand.NewPCG(1, 2)))
-		o := &SoftmaxRisk{X: x, Mu: Moments(x, OneHot(y, c.classes), nil), Ridge: 1e-4,
+		o := &SoftmaxRisk{X: x, Mu: TargetMoments(x, OneHot(y, c.classes), nil), Ridge: 1e-4,
 			Classes: c.classes}
 		w, grad := make([]float64, o.Dim()), make([]float64, o.Dim())
 		b.Run("evaluate/"+c.name, func(b *testing.B) {
@@ -141,7 +142,8 @@ func BenchmarkSoftmaxRisk(b *testing.B) {
 		})
 		b.Run("minimize/"+c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, report := Minimize(o, nil, Settings{GradientNorm: 1e-6}); !report.Converged {
+				if _, report := Minimize(o, nil,
+					MinimiseSettings{GradientNorm: 1e-6}); !report.Converged {
 					b.Fatalf("%+v", report)
 				}
 			}

@@ -34,19 +34,20 @@ func TestWeightsOfZero(t *testing.T) {
 	shortTargets := mat.DenseCopyOf(targets.Slice(0, 20, 0, 2))
 	for name, build := range map[string]func(x, t *mat.Dense, v []float64) Objective{
 		"softmax": func(x, t *mat.Dense, v []float64) Objective {
-			return &SoftmaxRisk{X: x, Mu: Moments(x, t, v), RowWeight: v, Ridge: 0.01, Classes: 2}
+			return &SoftmaxRisk{X: x, Mu: TargetMoments(x, t, v), RowWeight: v, Ridge: 0.01,
+				Classes: 2}
 		},
 		"hinge": func(x, t *mat.Dense, v []float64) Objective {
 			return &HingeRisk{X: x, Targets: t, RowWeight: v, Ridge: 0.01, Classes: 2}
 		},
 	} {
-		a, _ := Minimize(build(x, targets, half), nil, Settings{GradientNorm: 1e-9})
-		b, _ := Minimize(build(short, shortTargets, nil), nil, Settings{GradientNorm: 1e-9})
+		a, _ := Minimize(build(x, targets, half), nil, MinimiseSettings{GradientNorm: 1e-9})
+		b, _ := Minimize(build(short, shortTargets, nil), nil, MinimiseSettings{GradientNorm: 1e-9})
 		if !floats.EqualApprox(a, b, 1e-5) {
 			t.Errorf("%s: weights 0 give %v, leaving the rows out %v", name, a, b)
 		}
 		w, report := Minimize(build(x, targets, append([]float64(nil), zeros[:40]...)), nil,
-			Settings{})
+			MinimiseSettings{})
 		if !report.Converged || floats.Norm(w, 2) > 1e-5 {
 			t.Errorf("%s: no weight at all: w = %v, %+v", name, w, report)
 		}
@@ -66,8 +67,8 @@ func TestRisksOnAWindow(t *testing.T) {
 	for name, pair := range map[string][2]Objective{
 		"softmax": {a.softmax(), b.softmax()}, "hinge": {a.hinge(), b.hinge()},
 	} {
-		wa, _ := Minimize(pair[0], nil, Settings{})
-		wb, _ := Minimize(pair[1], nil, Settings{})
+		wa, _ := Minimize(pair[0], nil, MinimiseSettings{})
+		wb, _ := Minimize(pair[1], nil, MinimiseSettings{})
 		if !floats.Equal(wa, wb) {
 			t.Errorf("%s: a window gives %v, its copy %v", name, wa, wb)
 		}
@@ -120,12 +121,12 @@ func TestRisksNoticeReplacements(t *testing.T) {
 	for i := range weight {
 		weight[i] = float64(1 + i%3)
 	}
-	r := &SoftmaxRisk{X: x, Mu: Moments(x, targets, nil), Ridge: 0.5, Classes: 2}
-	Minimize(r, nil, Settings{})
-	r.Mu, r.RowWeight, r.Ridge = Moments(x, targets, weight), weight, 0.01
-	got, _ := Minimize(r, nil, Settings{GradientNorm: 1e-9})
+	r := &SoftmaxRisk{X: x, Mu: TargetMoments(x, targets, nil), Ridge: 0.5, Classes: 2}
+	Minimize(r, nil, MinimiseSettings{})
+	r.Mu, r.RowWeight, r.Ridge = TargetMoments(x, targets, weight), weight, 0.01
+	got, _ := Minimize(r, nil, MinimiseSettings{GradientNorm: 1e-9})
 	fresh := &SoftmaxRisk{X: x, Mu: r.Mu, RowWeight: weight, Ridge: 0.01, Classes: 2}
-	want, _ := Minimize(fresh, nil, Settings{GradientNorm: 1e-9})
+	want, _ := Minimize(fresh, nil, MinimiseSettings{GradientNorm: 1e-9})
 	if !floats.Equal(got, want) {
 		t.Errorf("after replacing %v, from new %v", got, want)
 	}

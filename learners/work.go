@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// Size is the public size of a training. It says nothing about the rows' content.
-type Size struct {
-	Rows    int // most rows to learn from
-	Mapped  int // columns of mapped features
-	Encoded int // columns of encoded features
-	Classes int
-	Votes   int // rows to predict
+// TrainingSize is the public size of a training. It says nothing about the rows' content.
+type TrainingSize struct {
+	Rows           int // most rows to learn from
+	MappedColumns  int // columns of mapped features
+	EncodedColumns int // columns of encoded features
+	Classes        int
+	PredictedRows  int // rows to predict
 }
 
-// Work bounds the steps of fitting the named learner and predicting, for any content of the rows. A
-// step is about one multiplication and addition in the processor's cache, the unit of Reference.
-// TestWorkBoundsTime measured the factors on the slowest rows.
+// TrainingSteps bounds the steps of fitting the named learner and predicting, for any content of
+// the rows. A step is about one multiplication and addition in the processor's cache, the unit of
+// RunReference. TestWorkBoundsTime measured the factors on the slowest rows.
 //
 // The bounds follow from each learner's largest work:
 //   - softmax and svm make tuningEvaluations for every ridge and fold, then fitEvaluations, and
@@ -26,11 +26,11 @@ type Size struct {
 //   - cart and forest read each row in each column at every level, and each bin in each node. There
 //     are at most 2^(depth+1) nodes, and at most twice as many as rows.
 //   - naive-bayes reads the rows once.
-func Work(name string, s Size) (float64, error) {
-	if name == Mixed {
+func TrainingSteps(name string, s TrainingSize) (float64, error) {
+	if name == RandomLearner {
 		most := 0.0
 		for _, l := range catalogue() {
-			w, err := Work(l.Name(), s)
+			w, err := TrainingSteps(l.Name(), s)
 			if err != nil {
 				return 0, err
 			}
@@ -54,19 +54,19 @@ func Work(name string, s Size) (float64, error) {
 	case Forest:
 		return s.trees(l.Trees, l.MaxDepth, l.MinLeaf), nil
 	case NaiveBayes:
-		return s.binned(1) + float64(s.Votes*s.Encoded)*float64(64+8*s.Classes), nil
+		return s.binned(1) + float64(s.PredictedRows*s.EncodedColumns)*float64(64+8*s.Classes), nil
 	}
 	return 0, fmt.Errorf("learner %q has no bound on its work", name)
 }
 
-func (s Size) rows() float64 { return float64(max(s.Rows, MinimumRows)) }
+func (ts TrainingSize) rows() float64 { return float64(max(ts.Rows, MinTrainingRows)) }
 
-func (s Size) linear(l LinearLearner) float64 {
-	n, d, c := s.rows(), float64(s.Mapped), float64(Columns(s.Classes))
+func (ts TrainingSize) linear(l LinearLearner) float64 {
+	n, d, c := ts.rows(), float64(ts.MappedColumns), float64(WeightColumns(ts.Classes))
 	row := 2*d*c + 40*c // steps for a row's scores and gradient; an exponential takes about 20
 	step := 80*d*c + 4*d*d*c
 	factor := 0.0
-	if s.Mapped <= 512 { // see worthFactoring
+	if ts.MappedColumns <= 512 { // see worthFactoring
 		factor = d * d * d / 3
 	} else {
 		step = 80 * d * c
@@ -75,31 +75,31 @@ func (s Size) linear(l LinearLearner) float64 {
 	tuning, last := folds*ridges*(tuningEvaluations+maxTrials), float64(fitEvaluations+maxTrials)
 	share := (folds - 1) / folds
 	return tuning*(share*n*row+step) + ridges*n*row + last*(n*row+step) +
-		(folds+1)*(n*d*d+8*n*d) + (folds*ridges+1)*factor + float64(s.Votes)*(d*c+4*c)
+		(folds+1)*(n*d*d+8*n*d) + (folds*ridges+1)*factor + float64(ts.PredictedRows)*(d*c+4*c)
 }
 
-func (s Size) neighbours() float64 {
-	n, d := s.rows(), float64(s.Mapped)
+func (ts TrainingSize) neighbours() float64 {
+	n, d := ts.rows(), float64(ts.MappedColumns)
 	list := float64(neighbourChoices[len(neighbourChoices)-1])
-	return n * (n + float64(s.Votes)) * (d + 8 + 6*list)
+	return n * (n + float64(ts.PredictedRows)) * (d + 8 + 6*list)
 }
 
-func (s Size) binned(times float64) float64 {
-	n, d := s.rows(), float64(s.Encoded)
+func (ts TrainingSize) binned(times float64) float64 {
+	n, d := ts.rows(), float64(ts.EncodedColumns)
 	return times*n*d*(48*math.Log2(n+1)+96) + 512*d
 }
 
-func (s Size) trees(trees, depth, leaf int) float64 {
-	n, d, k, t := s.rows(), float64(s.Encoded), float64(s.Classes), float64(trees)
+func (ts TrainingSize) trees(trees, depth, leaf int) float64 {
+	n, d, k, t := ts.rows(), float64(ts.EncodedColumns), float64(ts.Classes), float64(trees)
 	levels := float64(depth + 1)
 	nodes := math.Min(math.Exp2(levels), 2*n/float64(max(leaf, 1))+1)
-	return s.binned(1) + t*levels*n*(24*d+48) + t*nodes*(d*treeBins*k*4+8*k) +
-		float64(s.Votes)*t*(levels*4+k)
+	return ts.binned(1) + t*levels*n*(24*d+48) + t*nodes*(d*treeBins*k*4+8*k) +
+		float64(ts.PredictedRows)*t*(levels*4+k)
 }
 
-// Reference runs a known number of steps like the learners' on generated data, so that a caller
+// RunReference runs a known number of steps like the learners' on generated data, so that a caller
 // with a clock can measure the time of a step on this machine.
-func Reference() (steps float64) {
+func RunReference() (steps float64) {
 	const n, d, classes = 256, 24, 4
 	x, count := make([]float64, n*d), make([]int, treeBins*classes)
 	for i := range x {

@@ -38,9 +38,9 @@ func hardRows(n, d, classes int, kind string) (*mat.Dense, []int) {
 	return x, y
 }
 
-// TestWorkBoundsTime: Work, at the speed of Reference, exceeds the time of any learner on slow
-// rows. Both are measured in processor time of this thread, independent of other load, as the least
-// of a few tries.
+// TestWorkBoundsTime: TrainingSteps, at the speed of RunReference, exceeds the time of any learner
+// on slow rows. Both are measured in processor time of this thread, independent of other load, as
+// the least of a few tries.
 func TestWorkBoundsTime(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -54,14 +54,15 @@ func TestWorkBoundsTime(t *testing.T) {
 		return least
 	}
 	steps := 0.0
-	step := timed(func() { steps = Reference() }).Seconds() / steps
+	step := timed(func() { steps = RunReference() }).Seconds() / steps
 	const d, votes = 12, 300
 	for _, l := range catalogue() {
 		for _, n := range []int{60, 600} {
 			for _, classes := range []int{2, 5} {
 				pool, _ := hardRows(votes, d, classes, "")
-				work, err := Work(l.Name(),
-					Size{Rows: n, Mapped: d, Encoded: d, Classes: classes, Votes: votes})
+				work, err := TrainingSteps(l.Name(),
+					TrainingSize{Rows: n, MappedColumns: d, EncodedColumns: d, Classes: classes,
+						PredictedRows: votes})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,11 +85,13 @@ func TestWorkBoundsTime(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Work("no such learner", Size{}); err == nil {
+	if _, err := TrainingSteps("no such learner", TrainingSize{}); err == nil {
 		t.Error("an unknown learner has a bound")
 	}
-	mixed, err := Work(Mixed, Size{Rows: 100, Mapped: 5, Encoded: 5, Classes: 2, Votes: 10})
-	one, _ := Work("forest", Size{Rows: 100, Mapped: 5, Encoded: 5, Classes: 2, Votes: 10})
+	mixed, err := TrainingSteps(RandomLearner,
+		TrainingSize{Rows: 100, MappedColumns: 5, EncodedColumns: 5, Classes: 2, PredictedRows: 10})
+	one, _ := TrainingSteps("forest", TrainingSize{Rows: 100, MappedColumns: 5, EncodedColumns: 5,
+		Classes: 2, PredictedRows: 10})
 	if err != nil || mixed < one {
 		t.Errorf("mixed is %g, %v; a forest is %g", mixed, err, one)
 	}

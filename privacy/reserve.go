@@ -23,7 +23,7 @@ const numberSteps = 5000
 type laborious interface{ steps(b Bound, n int) float64 }
 
 // Steps bounds the work to draw and write a release under these terms, for any values. A step is
-// about one multiplication and addition (learners.Reference).
+// about one multiplication and addition (learners.RunReference).
 func (t Terms) Steps() float64 {
 	steps := numberSteps * float64(t.Length)
 	if m, ok := t.Mechanism.(laborious); ok {

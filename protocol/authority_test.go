@@ -27,37 +27,37 @@ func newTestAuthority(now time.Time) testAuthority {
 	return testAuthority{must(x509.ParseCertificate(der)), key}
 }
 
-func (a testAuthority) pool() *x509.CertPool {
+func (t testAuthority) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
-	pool.AddCert(a.certificate)
+	pool.AddCert(t.certificate)
 	return pool
 }
 
-func (a testAuthority) issue(name string, role Role, public any) *x509.Certificate {
-	template := &x509.Certificate{SerialNumber: must(rand.Int(rand.Reader, a.key.Params().N)),
+func (t testAuthority) issue(name string, role Role, public any) *x509.Certificate {
+	template := &x509.Certificate{SerialNumber: must(rand.Int(rand.Reader, t.key.Params().N)),
 		Subject:   pkix.Name{CommonName: name},
 		URIs:      []*url.URL{{Scheme: "urn", Opaque: "caucus:" + string(role) + ":" + name}},
-		NotBefore: a.certificate.NotBefore, NotAfter: a.certificate.NotAfter,
+		NotBefore: t.certificate.NotBefore, NotAfter: t.certificate.NotAfter,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 		DNSNames:    []string{ServerName}}
 	return must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, template,
-		a.certificate, public, a.key))))
+		t.certificate, public, t.key))))
 }
 
 // identity makes a caller's identity for a coordinator at an address, whose first key is signer.
-func (a testAuthority) identity(coordinator, name string, role Role, signer SignerKey) Identity {
+func (t testAuthority) identity(coordinator, name string, role Role, signer SignerKey) Identity {
 	e := must(NewEnrolment())
 	request := must(ParseSigningRequest(must(e.Request())))
-	return must(e.Identity(coordinator, PEMOf("CERTIFICATE", a.certificate.Raw),
-		must(FollowKeys(signer, nil)), a.issue(name, role, request.PublicKey).Raw))
+	return must(e.Identity(coordinator, PEMOf("CERTIFICATE", t.certificate.Raw),
+		must(FollowKeys(signer, nil)), t.issue(name, role, request.PublicKey).Raw))
 }
 
 // server is a coordinator's TLS that admits every member of the authority.
-func (a testAuthority) server() *tls.Config {
+func (t testAuthority) server() *tls.Config {
 	key := must(NewKey())
-	leaf := a.issue("coordinator", RoleCoordinator, key.Public())
+	leaf := t.issue("coordinator", RoleCoordinator, key.Public())
 	return &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert,
-		ClientCAs:    a.pool(),
+		ClientCAs:    t.pool(),
 		Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: key}}}
 }

@@ -125,11 +125,11 @@ type Contributions struct {
 }
 
 // MarshalBinary returns the canonical bytes of the sum or the bodies.
-func (s Contributions) MarshalBinary() ([]byte, error) {
-	if s.Bodies != nil {
-		return s.Bodies.MarshalBinary()
+func (c Contributions) MarshalBinary() ([]byte, error) {
+	if c.Bodies != nil {
+		return c.Bodies.MarshalBinary()
 	}
-	return s.Sum.MarshalBinary()
+	return c.Sum.MarshalBinary()
 }
 
 // Accumulator collects contributions in memory: their sum or, for a Keeper, their bodies.
@@ -150,28 +150,28 @@ func NewAccumulator(t Task) (*Accumulator, error) {
 }
 
 // Add checks a body and adds it. After an error, the gathering is as before.
-func (g *Accumulator) Add(body []byte) error {
-	if g.Sum != nil {
-		if err := g.Sum.Add(body); err != nil {
+func (a *Accumulator) Add(body []byte) error {
+	if a.Sum != nil {
+		if err := a.Sum.Add(body); err != nil {
 			return err
 		}
 	} else {
-		if err := g.Check(body); err != nil {
+		if err := a.Check(body); err != nil {
 			return err
 		}
-		g.kept = append(g.kept, bytes.Clone(body))
+		a.kept = append(a.kept, bytes.Clone(body))
 	}
-	g.count++
+	a.count++
 	return nil
 }
 
 // Summed returns what was added so far. The sum is shared with g: do not Add afterwards.
-func (g *Accumulator) Summed() Contributions {
-	s := Contributions{Contributions: g.count, Sum: g.Sum}
-	if g.Sum != nil {
-		s.Weight = g.Sum.Weight()
+func (a *Accumulator) Summed() Contributions {
+	s := Contributions{Contributions: a.count, Sum: a.Sum}
+	if a.Sum != nil {
+		s.Weight = a.Sum.Weight()
 	} else {
-		s.Bodies = BodiesOf(g.kept)
+		s.Bodies = BodiesOf(a.kept)
 	}
 	return s
 }

@@ -89,8 +89,8 @@ type Kind interface {
 
 // MapChooser is a half of a kind (Results) that chooses a plan's map of the public pool.
 type MapChooser interface {
-	// ChooseMap turns dataset.Auto into a number of components. It gets the completed plan, the
-	// public size and x, the N×Dim encoded rows of the public pool.
+	// ChooseMap turns dataset.AutoComponents into a number of components. It gets the completed
+	// plan, the public size and x, the N×Dim encoded rows of the public pool.
 	ChooseMap(p Plan, size Size, c dataset.Components, x *mat.Dense) (dataset.Components, error)
 }
 

@@ -20,7 +20,7 @@ func (p Plan) CheckCommon() error {
 	if err := checkTexts("", reflect.ValueOf(p)); err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(p.Schema, p.Schema.Meaning()) {
+	if !reflect.DeepEqual(p.Schema, p.Schema.WithoutFormat()) {
 		return PlanError("schema", "how a file is read is the site's to say: leave out delimiter, columns and comment, which belong in the site's own schema; a plan's schema says what columns mean")
 	}
 	if err := p.Schema.Validate(); err != nil {

@@ -13,9 +13,9 @@ func PoolOf(p Plan, t *dataset.Table) (*auxdata.Pool, error) {
 		return made, err
 	}
 	virtual := auxdata.Virtual(made.Encoded, p.Map)
-	virtual.Marked = made.Marked
+	virtual.MissingMarked = made.MissingMarked
 	if made.Weight != nil {
-		return virtual.Weighted(made.Weight)
+		return virtual.WithWeights(made.Weight)
 	}
 	return virtual, nil
 }

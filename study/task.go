@@ -36,7 +36,7 @@ type Task interface {
 	// servers add the noise. A request that differs from them is charged again or fails with
 	// privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
-	// Work bounds the work of Contribute, in steps (learners.Reference), for this number of
+	// Work bounds the work of Contribute, in steps (learners.RunReference), for this number of
 	// records, whatever their values. From this bound an agent computes when its answer leaves. The
 	// bound omits a party's own classifier (Voter), whose time the party limits.
 	Work(records int) (Work, error)
@@ -112,29 +112,29 @@ func NewTaskBase(k Kind, p Plan, pool *auxdata.Pool) TaskBase {
 }
 
 // Plan is the checked plan. Its slices and maps are shared: do not change them.
-func (a TaskBase) Plan() Plan { return a.plan }
+func (t TaskBase) Plan() Plan { return t.plan }
 
 // Hash is that of the plan's canonical bytes, computed once.
-func (a TaskBase) Hash() Hash { return a.hash }
+func (t TaskBase) Hash() Hash { return t.hash }
 
 // Pool is the public pool that the plan names by digest, already encoded and mapped.
-func (a TaskBase) Pool() *auxdata.Pool { return a.pool }
+func (t TaskBase) Pool() *auxdata.Pool { return t.pool }
 
 // Words explain the plan to persons and policies. They were computed once, when the task was made.
-func (a TaskBase) Words() Words { return a.words }
+func (t TaskBase) Words() Words { return t.words }
 
 // CommonWork bounds the work that every kind has: decode this number of records, check the plan's
 // condition on each, map them, and work on the pool.
 //
 // Mechanisms that send sums (cross, means, entropy, embeddings, counts, labels) read each record
-// once, at a cost that does not depend on its values. learners.Work bounds classifiers. For
-// mechanism logistic, the bound counts the iterations that aggregation.SolveSurely takes in
-// practice; SolveSurely itself stops after a larger public number.
-func (a TaskBase) CommonWork(records int) float64 {
-	n, columns := float64(records), float64(a.plan.Schema.Dim())
-	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()),
-		float64(len(a.plan.Schema.Classes()))
-	return n*(columns*columnSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) +
+// once, at a cost that does not depend on its values. learners.TrainingSteps bounds classifiers.
+// For mechanism logistic, the bound counts the iterations that aggregation.MinimiseVoteRisk takes
+// in practice; SolveSurely itself stops after a larger public number.
+func (t TaskBase) CommonWork(records int) float64 {
+	n, columns := float64(records), float64(t.plan.Schema.Dim())
+	dim, rows, classes := float64(t.plan.Map.Dim()), float64(t.pool.Rows()),
+		float64(len(t.plan.Schema.Classes()))
+	return n*(columns*columnSteps+t.plan.whereSteps()+3*keySteps+MapSteps(t.plan.Map)) +
 		rows*dim*(dim+classes)*4
 }
 

@@ -4,7 +4,7 @@ import (
 	"caucus/dataset"
 )
 
-// Work bounds a contribution's work in steps (learners.Reference), whatever the records' values.
+// Work bounds a contribution's work in steps (learners.RunReference), whatever the records' values.
 // The bound follows from plan, pool and the public number of records.
 type Work struct {
 	Shards int     // number of shards that a party trains on, one after the other
@@ -20,14 +20,14 @@ const (
 )
 
 // MapSteps bounds the work of Map.Apply on one record, in steps, with the map before this one
-// (Map.First).
+// (Map.Inner).
 func MapSteps(m dataset.Map) float64 {
 	steps := float64(m.Inputs)*float64(m.Dim()) + CosineSteps*float64(m.Dim())
 	if m.Kind == dataset.IdentityMap || m.Kind == dataset.StandardMap {
 		steps = 4 * float64(m.Dim())
 	}
-	if m.First != nil {
-		steps += MapSteps(*m.First)
+	if m.Inner != nil {
+		steps += MapSteps(*m.Inner)
 	}
 	return steps
 }

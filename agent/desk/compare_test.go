@@ -12,7 +12,7 @@ import (
 func TestRecordsOfASmallSite(t *testing.T) {
 	r := newSite(t, func(p *study.Proposal) { p.Records = 2000 })
 	a := ask(t, r)
-	p := r.Asked.Plan
+	p := r.StudyPlan.Plan
 	d, err := a.site.Sources.Of(p)
 	if err != nil {
 		t.Fatal(err)

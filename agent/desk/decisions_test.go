@@ -24,7 +24,7 @@ func TestDecisions(t *testing.T) {
 	ctx := t.Context()
 	r, keys := twoPersons(t)
 	a := ask(t, r)
-	outline, err := a.Outline(ctx, r.Asked.Hash)
+	outline, err := a.Outline(ctx, r.StudyPlan.Hash)
 	if err != nil || outline.Progress != desk.ProgressWaiting || outline.Needed != 2 ||
 		!outline.Allowed || outline.Approved || outline.Shown == "" {
 		t.Fatalf("%+v, %v", outline, err)
@@ -120,14 +120,14 @@ func TestUndeclared(t *testing.T) {
 	if all := a.Sources(); len(all) != 1 || all[0].Declared != nil {
 		t.Errorf("the sources are %+v", all)
 	}
-	got, err := a.Outline(ctx, r.Asked.Hash)
+	got, err := a.Outline(ctx, r.StudyPlan.Hash)
 	if err != nil || got.Progress != desk.ProgressUndeclared || got.Undeclared == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := a.Approve(ctx, "illness", who); err == nil {
 		t.Error("what nobody was shown is approved")
 	}
-	if _, err := a.Values(ctx, r.Asked.Hash); err == nil {
+	if _, err := a.Values(ctx, r.StudyPlan.Hash); err == nil {
 		t.Error("values of a source that nobody declared")
 	}
 	if _, err := a.CheckSource(ctx, "nowhere"); err == nil {
@@ -160,17 +160,17 @@ func TestValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newSite(t, c.change)
 			a := ask(t, r)
-			first, err := a.Values(t.Context(), r.Asked.Hash)
+			first, err := a.Values(t.Context(), r.StudyPlan.Hash)
 			if err != nil || len(first) != 1 || len(first[0].Values) == 0 ||
 				(len(first[0].SD) > 0) != c.noisy || first[0].Shared != c.shared {
 				t.Fatalf("%+v, %v", first, err)
 			}
-			again, err := a.Values(t.Context(), r.Asked.Hash)
+			again, err := a.Values(t.Context(), r.StudyPlan.Hash)
 			if err != nil || !slices.Equal(first[0].Values, again[0].Values) {
 				t.Errorf("looked at again: %v, %v", again, err)
 			}
 			if totals, err := a.site.Ledger.Totals(t.Context()); err != nil ||
-				totals[r.Asked.Plan.Unit].Charges != 0 {
+				totals[r.StudyPlan.Plan.Unit].Charges != 0 {
 				t.Errorf("a look is charged: %v, %v", totals, err)
 			}
 			review, _, err := a.Preview(t.Context(), "illness")
@@ -213,7 +213,7 @@ func TestReviewTells(t *testing.T) {
 		review.Cells[0].Pool == "" {
 		t.Errorf("cells %+v", review.Cells)
 	}
-	if err := os.Remove(a.site.PoolFile(r.Asked.Plan.Pool)); err != nil {
+	if err := os.Remove(a.site.PoolFile(r.StudyPlan.Plan.Pool)); err != nil {
 		t.Fatal(err)
 	}
 	if review, _, err = a.Preview(t.Context(), "illness"); err != nil ||
@@ -222,12 +222,12 @@ func TestReviewTells(t *testing.T) {
 		}) {
 		t.Errorf("without its pool: %q, %v", review.Problems, err)
 	}
-	if _, err := a.Task(r.Asked.Hash); err == nil {
+	if _, err := a.Task(r.StudyPlan.Hash); err == nil {
 		t.Error("a task is made without its pool")
 	}
 	r.Config.Policy.Kinds, r.Config.Policy.Approval = nil, policy.ApproveByPolicy
-	b := ask(t, &testsite.Site{Config: r.Config, Log: r.Log, Asked: r.Asked})
-	if got, err := b.Outline(t.Context(), r.Asked.Hash); err != nil || got.Allowed ||
+	b := ask(t, &testsite.Site{Config: r.Config, Log: r.Log, StudyPlan: r.StudyPlan})
+	if got, err := b.Outline(t.Context(), r.StudyPlan.Hash); err != nil || got.Allowed ||
 		len(got.Objections) == 0 || got.NeedsPerson {
 		t.Errorf("%+v, %v", got, err)
 	}

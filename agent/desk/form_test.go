@@ -43,7 +43,7 @@ func ask(t *testing.T, r *testsite.Site) asked {
 	t.Helper()
 	s := r.Open(t)
 	fetched := func(context.Context) error { return nil }
-	return asked{Site: r, Desk: desk.New(s, fetched), site: s, d: r.Offer(t, s)}
+	return asked{Site: r, Desk: desk.New(s, fetched), site: s, d: r.StorePlan(t, s)}
 }
 
 // newSite is a site whose policy requires a person's approval, unless change alters that.
@@ -142,7 +142,7 @@ func TestDesk(t *testing.T) {
 		!strings.Contains(text, "at most ε") {
 		t.Errorf("the list: %d %s", code, text)
 	}
-	at := "/study/" + r.Asked.Hash.String()
+	at := "/study/" + r.StudyPlan.Hash.String()
 	code, page := s.get(at)
 	old := shownOn(page)
 	for _, says := range []string{"would leave", "each record is hidden at ε = 1",
@@ -200,7 +200,7 @@ func TestDesk(t *testing.T) {
 		if code, text := s.post(at+"/approve", bad.form, bad.change); code < 400 {
 			t.Errorf("a form %s: %d %s", what, code, text)
 		}
-		if by, _ := a.site.Approvers(a.d, r.Asked.Hash, r.Asked.Plan); len(by) > 0 {
+		if by, _ := a.site.Approvers(a.d, r.StudyPlan.Hash, r.StudyPlan.Plan); len(by) > 0 {
 			t.Fatalf("a form %s approves", what)
 		}
 	}
@@ -212,7 +212,7 @@ func TestDesk(t *testing.T) {
 		!strings.Contains(text, "approved by alice") {
 		t.Errorf("approve: %d %s", code, text)
 	}
-	if by, _ := a.site.Approvers(a.d, r.Asked.Hash, r.Asked.Plan); !slices.Equal(by,
+	if by, _ := a.site.Approvers(a.d, r.StudyPlan.Hash, r.StudyPlan.Plan); !slices.Equal(by,
 		[]string{"alice"}) {
 		t.Fatalf("approved by %q", by)
 	}
@@ -242,7 +242,7 @@ func TestDeskNames(t *testing.T) {
 	r := newSite(t, nil)
 	a := ask(t, r)
 	s := sit(t, a)
-	at := "/study/" + r.Asked.Hash.String()
+	at := "/study/" + r.StudyPlan.Hash.String()
 	_, page := s.get(at)
 	if !strings.Contains(page, protocol.PersonRule) {
 		t.Errorf("the form does not say its rule: %s", page)
@@ -268,7 +268,8 @@ func TestDeskNames(t *testing.T) {
 			t.Errorf("%q: %d %s", name, code, page)
 		}
 	}
-	by, _ := a.site.Approvers(a.site.Studies.Folder(r.Asked.Hash), r.Asked.Hash, r.Asked.Plan)
+	by, _ := a.site.Approvers(a.site.Studies.Folder(r.StudyPlan.Hash), r.StudyPlan.Hash,
+		r.StudyPlan.Plan)
 	slices.Sort(by)
 	if !slices.Equal(by, []string{"Anna Schmidt", "Müller", "李 明"}) {
 		t.Errorf("approved by %q", by)
@@ -283,16 +284,16 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		r.Config.Policy.Mechanisms = nil
 		a := ask(t, r)
 		s := sit(t, a)
-		_, page := s.get("/study/" + r.Asked.Hash.String())
+		_, page := s.get("/study/" + r.StudyPlan.Hash.String())
 		if strings.Contains(page, "/approve\"") ||
 			!strings.Contains(page, "refused by the policy") {
 			t.Errorf("the page offers to approve: %s", page)
 		}
-		shown, err := a.Outline(t.Context(), r.Asked.Hash)
+		shown, err := a.Outline(t.Context(), r.StudyPlan.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if code, text := s.post("/study/"+r.Asked.Hash.String()+"/approve",
+		if code, text := s.post("/study/"+r.StudyPlan.Hash.String()+"/approve",
 			url.Values{"name": {"alice"},
 				"shown": {shown.Shown}}, nil); code != http.StatusConflict ||
 			!strings.Contains(text, "policy does not allow") {
@@ -303,17 +304,17 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		r, keys := twoPersons(t)
 		a := ask(t, r)
 		s := sit(t, a)
-		_, page := s.get("/study/" + r.Asked.Hash.String())
+		_, page := s.get("/study/" + r.StudyPlan.Hash.String())
 		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "--key FILE") ||
 			!strings.Contains(page, "alice, bob, carol") {
 			t.Errorf("the page of signers: %s", page)
 		}
-		shown, err := a.Outline(t.Context(), r.Asked.Hash)
+		shown, err := a.Outline(t.Context(), r.StudyPlan.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"alice", "bob", "mallory"} {
-			if code, text := s.post("/study/"+r.Asked.Hash.String()+"/approve",
+			if code, text := s.post("/study/"+r.StudyPlan.Hash.String()+"/approve",
 				url.Values{"name": {name},
 					"shown": {shown.Shown}}, nil); code != http.StatusConflict {
 				t.Errorf("%s approves without a key: %d %s", name, code, text)
@@ -323,7 +324,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 			desk.Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
 			t.Fatal(err)
 		}
-		if _, page := s.get("/study/" + r.Asked.Hash.String()); !strings.Contains(page,
+		if _, page := s.get("/study/" + r.StudyPlan.Hash.String()); !strings.Contains(page,
 			"besides alice") {
 			t.Errorf("after one of two: %s", page)
 		}
@@ -332,7 +333,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		r := newSite(t, nil)
 		a := ask(t, r)
 		s := sit(t, a)
-		at := "/study/" + r.Asked.Hash.String()
+		at := "/study/" + r.StudyPlan.Hash.String()
 		_, page := s.get(at)
 		const why = "the board meets in May"
 		if code, text := s.post(at+"/refuse", url.Values{"name": {"bob"}, "reason": {why}},

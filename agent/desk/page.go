@@ -78,7 +78,7 @@ func NewPage(own *Desk, end func() error, log *slog.Logger) (*Page, error) {
 	under, stop := context.WithCancel(context.Background())
 	return &Page{
 		templates: templates, desk: own, end: end, log: log, under: under, stop: stop, grace: deskGrace,
-		guard: &webpage.Guard{Dir: c.State, Command: c.Worded("caucus agent page --config FILE"), Lasts: deskLasts, Clock: c.Clock, Log: log},
+		guard: &webpage.Guard{Dir: c.State, Command: c.Worded("caucus agent page --config FILE"), SessionLifetime: deskLasts, Clock: c.Clock, Log: log},
 	}, nil
 }
 
@@ -180,7 +180,7 @@ func (p *Page) decide(
 		p.mu.Unlock()
 		switch {
 		case err == nil:
-			http.Redirect(w, r, webpage.Base(r)+"/study/"+h.String(), http.StatusSeeOther)
+			http.Redirect(w, r, webpage.LinkBase(r)+"/study/"+h.String(), http.StatusSeeOther)
 		case unmade != nil:
 			webpage.WriteMessage(w, http.StatusConflict, "Nothing was decided", problem+".")
 		default:
@@ -203,7 +203,7 @@ func patient(w http.ResponseWriter, r *http.Request) (context.Context, context.C
 
 func (p *Page) top(r *http.Request, title string) webpage.Top {
 	return webpage.Top{
-		Title: title, Base: webpage.Base(r), Of: "Agent of " + string(p.desk.site.Party),
+		Title: title, Base: webpage.LinkBase(r), Of: "Agent of " + string(p.desk.site.Party),
 		About: "As of " + p.desk.site.Config.Now().UTC().Format("15:04:05 MST") + ". Load it again to see what changed.",
 	}
 }

@@ -160,13 +160,14 @@ func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records,
 			continue
 		}
 		switch m.Problem {
-		case dataset.NotANumber, dataset.NoText, mapping.NoDate, mapping.NoValue:
+		case dataset.ProblemNotANumber, dataset.ProblemNotText, mapping.ProblemNoDate,
+			mapping.ProblemNoValue:
 			c.Unreadable += m.Count
-		case dataset.UnknownLevel:
+		case dataset.ProblemUnknownLevel:
 			c.UnknownLevels += m.Count
-		case dataset.Missing:
+		case dataset.ProblemMissing:
 			c.Missing += m.Count
-		case dataset.Clamped:
+		case dataset.ProblemClamped:
 			c.Outside += m.Count
 		}
 	}
@@ -300,8 +301,8 @@ const (
 	shownGroups  = 6
 )
 
-func (s RecordSummary) writeTo(b *textpage.Page) {
-	columns := slices.Clone(s.Cells)
+func (r RecordSummary) writeTo(b *textpage.Page) {
+	columns := slices.Clone(r.Cells)
 	more := len(columns) - shownColumns
 	if more > 0 { // show the columns that differ most from the pool
 		slices.SortStableFunc(columns, func(a, b ColumnSummary) int {
@@ -319,27 +320,27 @@ func (s RecordSummary) writeTo(b *textpage.Page) {
 	if more > 0 {
 		b.Add("", "and %d columns that differ less from the pool: --json shows all", more)
 	}
-	if len(s.Classes) > 0 {
+	if len(r.Classes) > 0 {
 		var words []string
-		for _, c := range s.Classes {
+		for _, c := range r.Classes {
 			words = append(words, fmt.Sprintf("%s %d", c.Class, c.Records))
 		}
-		if s.Unlabelled > 0 {
-			words = append(words, fmt.Sprintf("without a label %d", s.Unlabelled))
+		if r.Unlabelled > 0 {
+			words = append(words, fmt.Sprintf("without a label %d", r.Unlabelled))
 		}
 		b.Add("classes", "%s", strings.Join(words, ", "))
 	}
-	if s.Persons > 0 {
-		b.Add("patients", "%d", s.Persons)
+	if r.Persons > 0 {
+		b.Add("patients", "%d", r.Persons)
 	}
-	for i, g := range s.Patients {
+	for i, g := range r.Patients {
 		if i == shownGroups {
-			b.Add("", "and patients with up to %d records: --json shows all", s.Patients[len(s.Patients)-1].Records)
+			b.Add("", "and patients with up to %d records: --json shows all", r.Patients[len(r.Patients)-1].Records)
 			break
 		}
 		b.Add("", "%s", g.words())
 	}
-	for _, n := range s.Added {
+	for _, n := range r.Added {
 		b.Add("noise", "%s", n.words())
 	}
 }

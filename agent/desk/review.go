@@ -168,7 +168,7 @@ func (k *Desk) describe(d site.StudyFolder, h study.Hash, p study.Plan) Review {
 		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Filled: kinds.MissingWords(p), Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
 		Sees: whoSees(p), Needed: k.site.Config.Policy.RequiredApprovals(),
-		Label: p.Schema.Label.Column + ": " + strings.Join(p.Schema.Label.Classes, ", "), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
+		Label: p.Schema.Label.Column + ": " + strings.Join(p.Schema.Label.Classes, ", "), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Describe(),
 		Objections: k.site.Config.Policy.Objections(p),
 	}
 	if site.SiteChooses(p) {

@@ -70,7 +70,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	fail := func(why error) { failed = why }
 	in.Voter, in.Scorer = k.site.Voter(fail), k.site.Scorer(fail)
 	if p.Noise.Shared() {
-		asked, err := uploading.Exact(t, in)
+		asked, err := uploading.ExactRequests(t, in)
 		if err = errors.Join(failed, err); err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ func (r Review) page() textpage.Page {
 	line("in clear", "%s", clear)
 	line("learner", "%s", r.Learner)
 	line("map", "%s", r.Map)
-	if words := dataset.KeptWords(r.Kept); words != "" {
+	if words := dataset.KeptText(r.Kept); words != "" {
 		line("", "%s", words)
 	}
 	line("pool", "%s", r.Pool)

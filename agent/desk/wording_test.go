@@ -42,9 +42,9 @@ func TestPreviewSaysAll(t *testing.T) {
 			t.Errorf("no %s in %s (%v)", field, b, err)
 		}
 	}
-	p := r.Asked.Plan
+	p := r.StudyPlan.Plan
 	p.KindTerms = []byte(`{"shards":2}`)
-	if got := kinds.WordsOf(p).Trained; got != learners.Default+", as the plan names none" {
+	if got := kinds.WordsOf(p).Trained; got != learners.DefaultLearner+", as the plan names none" {
 		t.Errorf("learner %q", got)
 	}
 }

@@ -41,7 +41,7 @@ func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	s, err := site.Open(c, party)
 	if err != nil {
 		about := "ledger"
-		if errors.Is(err, folder.ErrShared) {
+		if errors.Is(err, folder.ErrOthersMayWrite) {
 			about = "state"
 		}
 		all = append(all, checkCertificate(id, c.Now()), checkPolicy(c.Policy),
@@ -289,10 +289,10 @@ func checkScorer(c site.Config) []Result {
 	if err := c.Scorer.Check(); err != nil {
 		return []Result{problem(about, "%v: correct scorer: command:", err)}
 	}
-	if !slices.Contains(c.Policy.AllowedLearners(), learners.Any) {
+	if !slices.Contains(c.Policy.AllowedLearners(), learners.AnyClassifier) {
 		return []Result{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, textpage.List(c.Policy.AllowedLearners()))}
 	}
-	if !command.LimitsMemory {
+	if !command.CanLimitMemory {
 		return []Result{warning(about, "%s; how much memory it takes is not limited on this system", c.Scorer)}
 	}
 	return []Result{fine(about, "%s", c.Scorer)}
@@ -310,9 +310,9 @@ func checkLearner(c site.Config) []Result {
 		}
 	}
 	switch {
-	case !slices.Contains(c.Policy.AllowedLearners(), learners.Any):
+	case !slices.Contains(c.Policy.AllowedLearners(), learners.AnyClassifier):
 		return []Result{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", l, textpage.List(c.Policy.AllowedLearners()))}
-	case l.Configured() && !command.LimitsMemory:
+	case l.Configured() && !command.CanLimitMemory:
 		return []Result{warning(about, "%s; how much memory it takes is not limited on this system", l)}
 	}
 	return []Result{fine(about, "%s", l)}

@@ -23,7 +23,7 @@ import (
 // write to change that.
 func TestCheckSaysWhatToWrite(t *testing.T) {
 	r := testsite.New(t.TempDir(), testsite.SchemaYAML, nil)
-	r.Put(t, "age,sex,ill\n"+strings.Repeat("30,weiblich,no\n", 60))
+	r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,weiblich,no\n", 60))
 	a := r.Open(t)
 	os.RemoveAll(a.Sources.Dir)
 	all := fmt.Sprint(health.CheckSources(a.Sources, true))
@@ -44,12 +44,12 @@ func TestCheckSources(t *testing.T) {
 	}{
 		"as declared": {nil, health.OK, "as it was then: 61 records", health.OK, health.OK, true},
 		"changed": {func(t *testing.T, r *testsite.Site) {
-			r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
+			r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
 		},
 			health.OK, "written anew since: 70 records", health.OK, health.OK, true},
 		"import, changed": {func(t *testing.T, r *testsite.Site) {
 			r.Import(t)
-			r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
+			r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
 		}, health.Warning, "the file changed since it was imported", health.OK, health.OK, true},
 		"import, gone": {func(t *testing.T, r *testsite.Site) {
 			r.Import(t)
@@ -69,14 +69,17 @@ func TestCheckSources(t *testing.T) {
 			os.RemoveAll(r.Config.Sources().Imports)
 		}, health.Problem, "its import is gone, as after a restored backup: caucus agent source declare ward", health.OK, health.Problem, true},
 		"fewer": {func(t *testing.T, r *testsite.Site) {
-			r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7))
+			r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7))
 		},
 			health.Warning, "the file has 7: the others are empty", health.OK, health.OK, true},
 		"garbage": {func(t *testing.T, r *testsite.Site) {
-			r.Put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
+			r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
 		},
 			health.Problem, "cannot be read as what the schema says", health.OK, health.OK, true},
-		"other columns": {func(t *testing.T, r *testsite.Site) { r.Put(t, "age,sex\n30,f\n") },
+		"other columns": {func(t *testing.T, r *testsite.Site) {
+			r.WriteFile(t,
+				"age,sex\n30,f\n")
+		},
 			health.Problem, "not those that were declared", health.OK, health.OK, true},
 		"gone": {func(t *testing.T, r *testsite.Site) { os.Remove(r.Config.Data["ward"].File) },
 			health.Problem, "no such file", health.OK, health.Problem, true},
@@ -86,11 +89,11 @@ func TestCheckSources(t *testing.T) {
 			health.Problem, "no study can use it yet: a person has to declare it first: caucus agent source declare ward", health.OK, health.Problem, false},
 		"undeclared garbage": {func(t *testing.T, r *testsite.Site) {
 			os.RemoveAll(filepath.Join(r.Config.State, "sources"))
-			r.Put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
+			r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
 		}, health.Problem, "cannot be read as what the schema says", health.OK, health.Problem,
 			false},
 		"mapping gone": {func(t *testing.T, r *testsite.Site) {
-			r.Map(source.MappingSource{File: "nowhere.yaml"})
+			r.SetMapping(source.MappingSource{File: "nowhere.yaml"})
 		},
 			health.Problem, "nowhere.yaml", health.Problem, health.Problem, false},
 	} {
@@ -107,7 +110,7 @@ func TestCheckSources(t *testing.T) {
 			if got := health.CheckSources(r.Config.Sources(), false); got[0].Status != test.unread {
 				t.Errorf("without a look into it: %+v, want %s", got[0], test.unread)
 			}
-			if strings.Contains(fmt.Sprint(got), testsite.Planted) {
+			if strings.Contains(fmt.Sprint(got), testsite.PlantedValue) {
 				t.Errorf("a cell is shown: %+v", got)
 			}
 		})

@@ -139,9 +139,9 @@ func (p Policy) Validate() error {
 		}
 	}
 	for _, l := range p.Learners {
-		if l != learners.Any && !slices.Contains(learners.Names(), l) {
+		if l != learners.AnyClassifier && !slices.Contains(learners.Names(), l) {
 			return fmt.Errorf("learners: %q is none of %s, %s", l,
-				strings.Join(learners.Names(), ", "), learners.Any)
+				strings.Join(learners.Names(), ", "), learners.AnyClassifier)
 		}
 	}
 	if !(p.LeastEpsilon >= 0) || p.StudiesADay < 0 {
@@ -247,7 +247,7 @@ func (p Policy) PoolObjection(pool *auxdata.Pool) error {
 
 func features(plan study.Plan) int {
 	most := max(plan.Schema.Dim(), plan.Map.Dim())
-	for m := plan.Map.First; m != nil; m = m.First {
+	for m := plan.Map.Inner; m != nil; m = m.Inner {
 		most = max(most, m.Dim())
 	}
 	return max(most, kinds.WordsOf(plan).Numbers)
@@ -257,7 +257,7 @@ func features(plan study.Plan) int {
 // if the policy names none.
 func (p Policy) AllowedLearners() []string {
 	if len(p.Learners) == 0 {
-		return []string{learners.Default}
+		return []string{learners.DefaultLearner}
 	}
 	return p.Learners
 }

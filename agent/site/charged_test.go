@@ -30,8 +30,8 @@ func TestReconcile(t *testing.T) {
 	})
 	r.Enrol(t, time.Now())
 	s := r.Open(t)
-	d := r.Offer(t, s)
-	task, err := s.Task(r.Asked.Plan)
+	d := r.StorePlan(t, s)
+	task, err := s.Task(r.StudyPlan.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestReconcile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(study.ChargeAll(ctx, s.Ledger, r.Asked.Hash, charges),
+	if err := errors.Join(study.ChargeAll(ctx, s.Ledger, r.StudyPlan.Hash, charges),
 		d.Write(site.FileUpload, []byte("sent")), s.NoteLedger(ctx, d)); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestReconcile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := folder.Hold(r.Config.State, "an agent")
+	unlock, err := folder.LockForDaemon(r.Config.State, "an agent")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("while an agent runs: %v", err)
 	}
 	unlock()
-	if lost := reconciled(1); lost[0].Name != "illness" || lost[0].Study != r.Asked.Hash ||
+	if lost := reconciled(1); lost[0].Name != "illness" || lost[0].Study != r.StudyPlan.Hash ||
 		lost[0].Answer || !lost[0].Costs[0].Equal(charges[0].Cost) {
 		t.Errorf("lost %+v", lost)
 	}
@@ -204,8 +204,8 @@ func TestCostOf(t *testing.T) {
 	r := newSite(t, nil)
 	r.Config.LeastWindow = time.Second
 	s := r.Open(t)
-	d := r.Offer(t, s)
-	task, err := s.Task(r.Asked.Plan)
+	d := r.StorePlan(t, s)
+	task, err := s.Task(r.StudyPlan.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,8 +227,8 @@ func TestCostOf(t *testing.T) {
 
 	r = newSite(t, chosen)
 	s = r.Open(t)
-	r.Offer(t, s)
-	if task, err = s.Task(r.Asked.Plan); err != nil {
+	r.StorePlan(t, s)
+	if task, err = s.Task(r.StudyPlan.Plan); err != nil {
 		t.Fatal(err)
 	}
 	built, err := s.CostOf(task)
@@ -241,7 +241,7 @@ func TestCostOf(t *testing.T) {
 		built.Span.Shard >= own.Span.Shard {
 		t.Errorf("the window is %+v, %v; the program may take 20 minutes", own.Span, err)
 	}
-	if words, err := s.Config.SiteChoice(r.Asked.Plan); err != nil ||
+	if words, err := s.Config.SiteChoice(r.StudyPlan.Plan); err != nil ||
 		!strings.Contains(words, "this site's own program") {
 		t.Errorf("chosen %q, %v", words, err)
 	}
@@ -260,8 +260,8 @@ func TestPrograms(t *testing.T) {
 	}
 	var failed error
 	note := func(err error) { failed = err }
-	schema := r.Asked.Plan.Schema
-	records, err := s.Sources.AllRecords(r.Asked.Plan)
+	schema := r.StudyPlan.Plan.Schema
+	records, err := s.Sources.AllRecords(r.StudyPlan.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestPrograms(t *testing.T) {
 	if err != nil || failed != nil || len(scores) != 2 || scores[1] != .25 {
 		t.Errorf("scores %v, %v, %v", scores, err, failed)
 	}
-	s.Config.Learner.Command = shell(`echo ` + testsite.Planted + ` >&2; exit 1`)
+	s.Config.Learner.Command = shell(`echo ` + testsite.PlantedValue + ` >&2; exit 1`)
 	s.Config.Scorer.Command = s.Config.Learner.Command
 	if _, err := s.Voter(note).Vote(t.Context(), schema, records, rows); err == nil ||
 		failed == nil {
@@ -287,9 +287,9 @@ func TestPrograms(t *testing.T) {
 	if _, err := s.Scorer(note)(t.Context(), schema, rows); err == nil || failed == nil {
 		t.Error("a program that fails is not told of")
 	}
-	s.NoVotes(r.Asked.Hash, failed)
-	if b, err := s.Studies.Folder(r.Asked.Hash).Read(site.FileNoVotes); err != nil ||
-		!strings.Contains(string(b), testsite.Planted) {
+	s.NoVotes(r.StudyPlan.Hash, failed)
+	if b, err := s.Studies.Folder(r.StudyPlan.Hash).Read(site.FileNoVotes); err != nil ||
+		!strings.Contains(string(b), testsite.PlantedValue) {
 		t.Errorf("noted %q, %v", b, err)
 	}
 	if r.Log.Len() > 0 {
@@ -299,7 +299,7 @@ func TestPrograms(t *testing.T) {
 		p.Kind, p.Unit, p.Noise, p.Mechanism = "evaluate", privacy.Party, study.NoiseCoordinator,
 			"laplace"
 		p.KindTerms = []byte(`{"program":true,"per_party":100,"bins":4}`)
-	}).Asked.Plan
+	}).StudyPlan.Plan
 	if words, err := s.Config.SiteChoice(scored); err != nil || !site.SiteChooses(scored) ||
 		!strings.Contains(words, "records are scored by") {
 		t.Errorf("%q, %v", words, err)
@@ -315,7 +315,7 @@ func TestPrograms(t *testing.T) {
 func TestRecords(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
-	h, p := r.Asked.Hash, r.Asked.Plan
+	h, p := r.StudyPlan.Hash, r.StudyPlan.Plan
 	in := s.Records(h, p, 61, false)
 	odd, err := s.Studies.Folder(h).Read(site.FileOdd)
 	if in.Records.Len() != 61 || s.Studies.Folder(h).Has(site.FileUnread) {
@@ -377,19 +377,20 @@ func TestAuditLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := r.Open(t)
-	if err := errors.Join(s.Audit.Record(site.AuditRefused, r.Asked.Hash, "illness", "by", "bob"),
+	if err := errors.Join(s.Audit.Record(site.AuditRefused, r.StudyPlan.Hash, "illness", "by",
+		"bob"),
 		s.Audit.RecordSource(site.AuditDeclared, "ward", "records", 61)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
 	lines := strings.Split(string(text), "\n")
 	if err != nil || len(lines) != 4 || lines[0] != `{"time":"2030` ||
-		!strings.Contains(lines[1], `"msg":"refused","party":"site","study":"`+r.Asked.Hash.String()+`","name":"illness","by":"bob"`) ||
+		!strings.Contains(lines[1], `"msg":"refused","party":"site","study":"`+r.StudyPlan.Hash.String()+`","name":"illness","by":"bob"`) ||
 		!strings.Contains(lines[2], `"source":"ward","records":61`) {
 		t.Errorf("%v:\n%s", err, text)
 	}
 	s.Audit.Close()
-	if err := s.Audit.Record(site.AuditCharged, r.Asked.Hash, "illness"); err == nil {
+	if err := s.Audit.Record(site.AuditCharged, r.StudyPlan.Hash, "illness"); err == nil {
 		t.Error("an event that was not written may happen")
 	}
 }
@@ -412,11 +413,11 @@ func TestWindowAtPatient(t *testing.T) {
 		}
 		return text.String()
 	}
-	r.Put(t, visits(0))
+	r.WriteFile(t, visits(0))
 	r.Import(t)
 	s := r.Open(t)
-	r.Offer(t, s)
-	task, err := s.Task(r.Asked.Plan)
+	r.StorePlan(t, s)
+	task, err := s.Task(r.StudyPlan.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,7 +425,7 @@ func TestWindowAtPatient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Put(t, visits(5000))
+	r.WriteFile(t, visits(5000))
 	if err := r.Declare(); err != nil {
 		t.Fatal(err)
 	}

@@ -119,9 +119,10 @@ func LoadConfig(path string) (Config, error) {
 		return Config{}, fmt.Errorf("read agent config: %w", err)
 	}
 	folder := filepath.Dir(path)
-	c.State, c.Imports = yamlfile.Below(folder, c.State), yamlfile.Below(folder, c.Imports)
+	c.State, c.Imports = yamlfile.ResolvePath(folder, c.State),
+		yamlfile.ResolvePath(folder, c.Imports)
 	if c.Audit.Syslog != "local" {
-		c.Audit.Syslog = yamlfile.Below(folder, c.Audit.Syslog)
+		c.Audit.Syslog = yamlfile.ResolvePath(folder, c.Audit.Syslog)
 	}
 	for name, s := range c.Data {
 		c.Data[name] = s.Below(folder)

@@ -80,7 +80,7 @@ func TestConfigOfSources(t *testing.T) {
 	m := a.Mapping.Inline
 	if a.Mapping.File != "" || m.Delimiter != ";" || len(m.Missing) != 2 ||
 		m.Missing[1] != "NULL" || m.Columns["sex"].Levels["1"] != "M" ||
-		m.Columns["died"].From != "Tot" {
+		m.Columns["died"].FromColumn != "Tot" {
 		t.Errorf("the mapping is %+v", a.Mapping)
 	}
 	if *a.Unreadable != 0.05 || *a.Unlabelled != 0.2 || a.Records[1] != 1000 {

@@ -48,7 +48,7 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	w.Rest += uploading.Steps(t, c.Records)
+	w.Rest += uploading.ContributeSteps(t, c.Records)
 	w.Rest += study.CellSteps * float64(c.Records) * source.Cells()
 	draw := 0.0
 	for _, r := range c.Reserved {
@@ -123,7 +123,7 @@ func lasting(nanoseconds float64) time.Duration {
 
 // SiteChooses reports whether a study lets this site choose the classifier or the scorer of its
 // records.
-func SiteChooses(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
+func SiteChooses(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.AnyClassifier }
 
 // SiteChoice names the classifier or scorer that this site chose. The error says why the site does
 // not take part.
@@ -149,15 +149,16 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	if kinds.WordsOf(p).Scored {
 		_, err := c.SiteChoice(p)
 		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())),
-			c.Scorer.program("").Limit(), err
+			c.Scorer.program("").TimeLimit(), err
 	}
 	if c.Learner.Configured() { // all cells are written to files, which the program reads
 		cells := float64(records+t.Pool().Rows()) * float64(len(p.Schema.FeatureColumns())+1)
-		return study.CellSteps * cells, c.Learner.program("").Limit(), nil
+		return study.CellSteps * cells, c.Learner.program("").TimeLimit(), nil
 	}
-	steps, err = learners.Work(cmp.Or(c.Learner.Name, learners.Default), learners.Size{
-		Rows: records, Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
-	})
+	steps, err = learners.TrainingSteps(cmp.Or(c.Learner.Name, learners.DefaultLearner),
+		learners.TrainingSize{
+			Rows: records, MappedColumns: p.Map.Dim(), EncodedColumns: p.Schema.Dim(), Classes: len(p.Schema.Classes()), PredictedRows: t.Pool().Rows(),
+		})
 	return steps, 0, err
 }
 

@@ -70,7 +70,7 @@ func (e *Evidence) OfStudy(ctx context.Context, r study.Release) evidence.Party 
 	if body, err := d.Read(FileUpload); err == nil {
 		s.Upload = body
 		if r.Aggregated != nil {
-			if known, err := uploading.KnownBy(e.Party, body); err == nil {
+			if known, err := uploading.UploadDigest(e.Party, body); err == nil {
 				s.Member = &known
 			}
 		}

@@ -32,14 +32,14 @@ func after(t *testing.T) (r *testsite.Site, e *site.Evidence, signer *protocol.S
 		p.Mechanism, p.Noise = "tally", study.NoiseCoordinator
 	})
 	at := r.Open(t)
-	d, body := r.Offer(t, at), []byte("what this site sent")
-	task, err := at.Task(r.Asked.Plan)
+	d, body := r.StorePlan(t, at), []byte("what this site sent")
+	task, err := at.Task(r.StudyPlan.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	charges, err := task.Charges(0)
 	if err == nil {
-		err = study.ChargeAll(t.Context(), at.Ledger, r.Asked.Hash, charges)
+		err = study.ChargeAll(t.Context(), at.Ledger, r.StudyPlan.Hash, charges)
 	}
 	if err == nil {
 		err = errors.Join(d.Write(site.FileUpload, body), at.NoteLedger(t.Context(), d))
@@ -53,11 +53,11 @@ func after(t *testing.T) (r *testsite.Site, e *site.Evidence, signer *protocol.S
 	}
 	e = at.Evidence(keysOf(signer.Key()))
 	receipt = protocol.Receipt{
-		Plan: r.Asked.Hash, Party: "site", Body: sha256.Sum256(body), Size: len(body),
+		Plan: r.StudyPlan.Hash, Party: "site", Body: sha256.Sum256(body), Size: len(body),
 		Received: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Ledger: privacy.Head{Sequence: 4, Hash: privacy.Digest{4}},
 	}
-	release = study.Release{Plan: r.Asked.Canonical, Manifest: study.Manifest{
-		PlanHash: r.Asked.Hash, Unit: privacy.Record, Contributed: []study.PartyID{"other", "site"}, Missing: []study.PartyID{"third"},
+	release = study.Release{Plan: r.StudyPlan.Canonical, Manifest: study.Manifest{
+		PlanHash: r.StudyPlan.Hash, Unit: privacy.Record, Contributed: []study.PartyID{"other", "site"}, Missing: []study.PartyID{"third"},
 		Ledger: []privacy.Line{{Sequence: 5}},
 	}}
 	return r, e, signer, release, receipt
@@ -136,7 +136,7 @@ func TestCharged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := auxdata.ReadCSV(r.Asked.PoolBytes, p.Pool)
+	table, err := auxdata.ReadCSV(r.StudyPlan.PoolBytes, p.Pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func openSiteAnew(c site.Config) (*journal.Journal, *privacy.Ledger, error) {
 // or rewritten.
 func TestCoordinatorGoesBack(t *testing.T) {
 	r, e, signer, release, first := after(t)
-	keep(t, r, r.Asked.Hash, signer, first)
+	keep(t, r, r.StudyPlan.Hash, signer, first)
 	heads, err := e.Coordinator()
 	if err != nil || len(heads) != 1 || heads[0].Sequence != 4 {
 		t.Fatalf("%v, %v", heads, err)
@@ -228,7 +228,8 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Config.Studies().Folder(r.Asked.Hash).Write(site.FileRelease, file); err != nil {
+	if err := r.Config.Studies().Folder(r.StudyPlan.Hash).Write(site.FileRelease,
+		file); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Coordinator(); err == nil ||

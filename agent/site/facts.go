@@ -31,8 +31,8 @@ type Receipt struct {
 	Amendments int `json:"amendments,omitempty"`
 }
 
-func (d StudyFolder) receipt() (protocol.Receipt, error) {
-	b, err := d.Read(FileReceipt)
+func (sf StudyFolder) receipt() (protocol.Receipt, error) {
+	b, err := sf.Read(FileReceipt)
 	if err != nil {
 		return protocol.Receipt{}, err
 	}
@@ -46,18 +46,18 @@ func (d StudyFolder) receipt() (protocol.Receipt, error) {
 // releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed
 // the release. named, if not nil, caches them, because a site with years of releases reads them at
 // each receipt.
-func (d StudyFolder) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
-	info, err := os.Stat(filepath.Join(d.Dir, FileRelease))
+func (sf StudyFolder) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
+	info, err := os.Stat(filepath.Join(sf.Dir, FileRelease))
 	if err != nil {
 		return nil
 	}
-	file := fmt.Sprint(d.Dir, info.Size(), info.ModTime().UnixNano())
+	file := fmt.Sprint(sf.Dir, info.Size(), info.ModTime().UnixNano())
 	if named != nil {
 		if known, ok := named.Load(file); ok {
 			return known.([]privacy.Head)
 		}
 	}
-	b, err := d.Read(FileRelease)
+	b, err := sf.Read(FileRelease)
 	if err != nil || !bytes.HasPrefix(b, []byte("{")) {
 		return nil
 	}
@@ -75,8 +75,8 @@ func (d StudyFolder) releaseHeads(key protocol.Verifier, named *sync.Map) (heads
 }
 
 // Amendments returns the known amendments with their signatures.
-func (d StudyFolder) Amendments() (all []study.Signed, err error) {
-	b, err := d.Read(FileAmendments)
+func (sf StudyFolder) Amendments() (all []study.Signed, err error) {
+	b, err := sf.Read(FileAmendments)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -87,8 +87,8 @@ func (d StudyFolder) Amendments() (all []study.Signed, err error) {
 }
 
 // Chain is a plan with its known amendments. Their signatures were checked when they arrived.
-func (d StudyFolder) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
-	all, err := d.Amendments()
+func (sf StudyFolder) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
+	all, err := sf.Amendments()
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ func ChainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.Chain, erro
 }
 
 // Ending is the ending in force, as far as this site knows.
-func (d StudyFolder) Ending(p study.Plan, h study.Hash) study.Ending {
-	if c, err := d.Chain(p, h); err == nil {
+func (sf StudyFolder) Ending(p study.Plan, h study.Hash) study.Ending {
+	if c, err := sf.Chain(p, h); err == nil {
 		return c.Ending()
 	}
 	return p.Ending()
@@ -115,8 +115,8 @@ func (d StudyFolder) Ending(p study.Plan, h study.Hash) study.Ending {
 
 // EndedAfter is the number of amendments that the study had when it ended. If it did not end, or
 // this site closed it for a reason of its own, the result exceeds any possible number.
-func (d StudyFolder) EndedAfter() int {
-	b, err := d.Read(FileEnded)
+func (sf StudyFolder) EndedAfter() int {
+	b, err := sf.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || bad != nil {
 		return study.MaxAmendments + 1
@@ -125,16 +125,16 @@ func (d StudyFolder) EndedAfter() int {
 }
 
 // KeepHelper stores the helper's document as the coordinator passed it on, without a check.
-func (d StudyFolder) KeepHelper(s protocol.Study) error {
-	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || d.Has(FileUpload) {
+func (sf StudyFolder) KeepHelper(s protocol.Study) error {
+	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || sf.Has(FileUpload) {
 		return nil
 	}
-	return d.WriteJSON(fileHelper, s.Helper)
+	return sf.WriteJSON(fileHelper, s.Helper)
 }
 
 // Helper returns the document that KeepHelper stored, empty if there is none.
-func (d StudyFolder) Helper() (a protocol.Signed, err error) {
-	b, err := d.Read(fileHelper)
+func (sf StudyFolder) Helper() (a protocol.Signed, err error) {
+	b, err := sf.Read(fileHelper)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil
 	}

@@ -52,7 +52,7 @@ func TestSharedFolder(t *testing.T) {
 			if err := os.Chmod(dir, mode); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := site.Open(r.Config, "site"); !errors.Is(err, folder.ErrShared) ||
+			if _, err := site.Open(r.Config, "site"); !errors.Is(err, folder.ErrOthersMayWrite) ||
 				!strings.Contains(err.Error(), "run chmod go-w "+dir) {
 				t.Errorf("%s, mode %o: %v", dir, mode, err)
 			}
@@ -129,13 +129,13 @@ func TestShardKey(t *testing.T) {
 func TestPools(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
-	p := r.Asked.Plan
+	p := r.StudyPlan.Plan
 	if _, err := s.Task(p); !errors.Is(err, fs.ErrNotExist) || s.HasPool(p.Pool) {
 		t.Errorf("without its pool: %v", err)
 	}
-	d := r.Offer(t, s)
+	d := r.StorePlan(t, s)
 	task, err := s.Task(p)
-	if err != nil || task.Hash() != r.Asked.Hash || !s.HasPool(p.Pool) {
+	if err != nil || task.Hash() != r.StudyPlan.Hash || !s.HasPool(p.Pool) {
 		t.Fatalf("%v, %v", task, err)
 	}
 	if read, err := d.Plan(); err != nil || read.Name != "illness" {
@@ -146,7 +146,7 @@ func TestPools(t *testing.T) {
 	if err := site.CheckMap(narrow); !errors.Is(err, study.ErrPlan) {
 		t.Errorf("a map of other columns: %v", err)
 	}
-	if err := os.WriteFile(s.PoolFile(p.Pool), r.Asked.PoolBytes[1:], 0o600); err != nil {
+	if err := os.WriteFile(s.PoolFile(p.Pool), r.StudyPlan.PoolBytes[1:], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Task(p); err == nil || s.HasPool(p.Pool) {
@@ -222,7 +222,7 @@ func TestDossiers(t *testing.T) {
 func TestFacts(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
-	d := s.Studies.Folder(r.Asked.Hash)
+	d := s.Studies.Folder(r.StudyPlan.Hash)
 	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
 	if d.DeclaredRecords() != 0 || d.TooEarly(now) || d.EndedAfter() != study.MaxAmendments+1 {
 		t.Error("facts are read where none is written")
@@ -332,7 +332,7 @@ func TestTidy(t *testing.T) {
 func TestApprovers(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
-	d, p := r.Offer(t, s), r.Asked.Plan
+	d, p := r.StorePlan(t, s), r.StudyPlan.Plan
 	source, err := s.Sources.Of(p)
 	if err != nil {
 		t.Fatal(err)
@@ -346,7 +346,7 @@ func TestApprovers(t *testing.T) {
 		return key.Sign(protocol.ApprovalDocument, site.ApprovalText(h, shown, name))
 	}
 	for _, a := range []site.Approval{{Name: "alice", Shown: shown,
-		Signature: signed(r.Asked.Hash, "alice")},
+		Signature: signed(r.StudyPlan.Hash, "alice")},
 		{Name: "李 / 明", Shown: shown},
 		{Name: "bob", Shown: shown, Signature: signed(study.Hash{1}, "bob")},
 		{Name: "carol", Shown: "before"}} {
@@ -361,7 +361,7 @@ func TestApprovers(t *testing.T) {
 	}
 	wants := func(when string, names, lapsed []string) {
 		t.Helper()
-		by, old := s.Approvers(d, r.Asked.Hash, p)
+		by, old := s.Approvers(d, r.StudyPlan.Hash, p)
 		slices.Sort(by)
 		if !slices.Equal(by, names) || !slices.Equal(old, lapsed) {
 			t.Errorf("%s: %q and lapsed %q, want %q and %q", when, by, old, names, lapsed)
@@ -370,7 +370,7 @@ func TestApprovers(t *testing.T) {
 	wants("anybody", []string{"alice", "bob", "李 / 明"}, []string{"carol"})
 	s.Config.Policy.Approvers = map[string]protocol.SignerKey{"alice": key.Key(), "bob": key.Key()}
 	wants("by keys", []string{"alice"}, nil)
-	r.Put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
+	r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
 	if err := r.Declare(); err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +403,7 @@ func TestRefusedByPerson(t *testing.T) {
 func TestHelperIsKept(t *testing.T) {
 	r := newSite(t, func(p *study.Proposal) { p.Noise = study.NoiseAggregators })
 	s := r.Open(t)
-	d, p := r.Offer(t, s), r.Asked.Plan
+	d, p := r.StorePlan(t, s), r.StudyPlan.Plan
 	of := func(text string) protocol.Study {
 		return protocol.Study{Plan: p, Helper: protocol.Signed{Document: []byte(text)}}
 	}
@@ -452,7 +452,7 @@ func TestHelperIsKept(t *testing.T) {
 		!strings.Contains(words, "an earlier helper's key") {
 		t.Errorf("with other keys than were sealed to: %q", words)
 	}
-	if _, err := uploading.KnownBy("site", []byte("{}")); err == nil {
+	if _, err := uploading.UploadDigest("site", []byte("{}")); err == nil {
 		t.Error("shares are read from no shares")
 	}
 	if err := d.Write("helper.json", []byte("x")); err != nil {

@@ -51,8 +51,8 @@ var ErrSilent = errors.New("a contribution is being prepared on this state folde
 // LockCalls lets this process call the coordinator until it calls hungUp. Several processes may do
 // so at once, but none while an agent on the folder is silent.
 func LockCalls(c Config) (hungUp func(), err error) {
-	release, err := folder.ShareFile(CallLockFile(c))
-	if errors.Is(err, folder.ErrHeld) {
+	release, err := folder.LockFileShared(CallLockFile(c))
+	if errors.Is(err, folder.ErrLocked) {
 		return nil, ErrSilent
 	}
 	if err != nil {

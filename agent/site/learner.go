@@ -90,7 +90,7 @@ func (l Learner) String() string {
 	if l.Configured() {
 		return l.Program.String()
 	}
-	return cmp.Or(l.Name, learners.Default)
+	return cmp.Or(l.Name, learners.DefaultLearner)
 }
 
 // Bytes is a size in bytes. Its text is a number without or with a unit, as in 512MiB or 4GiB.

@@ -30,7 +30,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]LostChar
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := folder.Hold(c.State, "another agent")
+	unlock, err := folder.LockForDaemon(c.State, "another agent")
 	if err != nil {
 		return fail(err)
 	}

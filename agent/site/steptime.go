@@ -74,14 +74,14 @@ func (s *Speed) Measure(now time.Time) {
 
 var looked = sync.OnceValue(stepTime)
 
-// stepTime measures how long stepsCounted steps of learners.Reference take on this machine now. It
-// is the least of a few tries, which excludes other work.
+// stepTime measures how long stepsCounted steps of learners.RunReference take on this machine now.
+// It is the least of a few tries, which excludes other work.
 func stepTime() time.Duration {
 	least := time.Hour
 	steps := 1.0
 	for range 5 {
 		start := time.Now()
-		steps = learners.Reference()
+		steps = learners.RunReference()
 		least = min(least, time.Since(start))
 	}
 	return max(1, time.Duration(float64(least)*stepsCounted/steps))

@@ -60,17 +60,17 @@ type Schedule struct {
 
 // TooEarly reports whether an upload still waits for its moment. A clock that was set back delays
 // nothing.
-func (d StudyFolder) TooEarly(now time.Time) bool {
+func (sf StudyFolder) TooEarly(now time.Time) bool {
 	var fixed Schedule
-	b, err := d.Read(FileDue)
+	b, err := sf.Read(FileDue)
 	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) &&
 		now.Before(fixed.Leaves)
 }
 
 // DeclaredRecords is the number of records declared when the ledger was charged for the study, 0
 // before. If the source was declared again after a crash, the charged number is still prepared.
-func (d StudyFolder) DeclaredRecords() int {
-	b, err := d.Read(FileRecords)
+func (sf StudyFolder) DeclaredRecords() int {
+	b, err := sf.Read(FileRecords)
 	if err != nil {
 		return 0
 	}
@@ -90,13 +90,13 @@ type StudyFolders struct{ dir string }
 
 // Folder names a study's folder by the plan's hash, without making it or looking whether it is
 // there.
-func (d StudyFolders) Folder(h study.Hash) StudyFolder {
-	return StudyFolder{filepath.Join(d.dir, h.String())}
+func (s StudyFolders) Folder(h study.Hash) StudyFolder {
+	return StudyFolder{filepath.Join(s.dir, h.String())}
 }
 
 // All lists the hashes that have a plan.
-func (d StudyFolders) All() ([]study.Hash, error) {
-	entries, err := os.ReadDir(d.dir)
+func (s StudyFolders) All() ([]study.Hash, error) {
+	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ func (d StudyFolders) All() ([]study.Hash, error) {
 	var out []study.Hash
 	for _, e := range entries {
 		var h study.Hash
-		if h.UnmarshalText([]byte(e.Name())) == nil && d.Folder(h).Has(FilePlan) {
+		if h.UnmarshalText([]byte(e.Name())) == nil && s.Folder(h).Has(FilePlan) {
 			out = append(out, h)
 		}
 	}
@@ -114,14 +114,14 @@ func (d StudyFolders) All() ([]study.Hash, error) {
 }
 
 // Released lists the studies with a release here, newest first.
-func (d StudyFolders) Released() ([]study.Hash, error) {
-	all, err := d.All()
+func (s StudyFolders) Released() ([]study.Hash, error) {
+	all, err := s.All()
 	if err != nil {
 		return nil, err
 	}
 	since := map[study.Hash]time.Time{}
 	for _, h := range all {
-		if info, err := os.Stat(filepath.Join(d.Folder(h).Dir, FileRelease)); err == nil {
+		if info, err := os.Stat(filepath.Join(s.Folder(h).Dir, FileRelease)); err == nil {
 			since[h] = info.ModTime()
 		}
 	}
@@ -131,8 +131,8 @@ func (d StudyFolders) Released() ([]study.Hash, error) {
 }
 
 // Folders lists all dossiers, with or without a plan.
-func (d StudyFolders) Folders() ([]StudyFolder, error) {
-	entries, err := os.ReadDir(d.dir)
+func (s StudyFolders) Folders() ([]StudyFolder, error) {
+	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (d StudyFolders) Folders() ([]StudyFolder, error) {
 	for _, e := range entries {
 		var h study.Hash
 		if e.IsDir() && h.UnmarshalText([]byte(e.Name())) == nil {
-			out = append(out, d.Folder(h))
+			out = append(out, s.Folder(h))
 		}
 	}
 	return out, nil
@@ -148,8 +148,8 @@ func (d StudyFolders) Folders() ([]StudyFolder, error) {
 
 // LedgerEntry is the sequence number that the ledger must have reached, 0 before any upload.
 // charged reports whether there must be a ledger at all.
-func (d StudyFolders) LedgerEntry() (last int64, charged bool, err error) {
-	heads, charged, err := d.heads()
+func (s StudyFolders) LedgerEntry() (last int64, charged bool, err error) {
+	heads, charged, err := s.heads()
 	for _, h := range heads {
 		last = max(last, h.Sequence)
 	}
@@ -157,8 +157,8 @@ func (d StudyFolders) LedgerEntry() (last int64, charged bool, err error) {
 }
 
 // heads lists the ledger's heads at each upload. Heads stored by older versions have no hash.
-func (d StudyFolders) heads() (heads []privacy.Head, charged bool, err error) {
-	all, err := d.Folders()
+func (s StudyFolders) heads() (heads []privacy.Head, charged bool, err error) {
+	all, err := s.Folders()
 	if err != nil {
 		return nil, false, err
 	}
@@ -189,8 +189,8 @@ func headsOf(all []StudyFolder) (heads []privacy.Head, charged bool, err error) 
 
 // Tidy removes temporary files of writes that a kill interrupted. Only the holder of the state
 // folder's lock may call it, because no other process writes these files then.
-func (d StudyFolders) Tidy() error {
-	all, err := d.Folders()
+func (s StudyFolders) Tidy() error {
+	all, err := s.Folders()
 	if err != nil {
 		return err
 	}
@@ -214,15 +214,15 @@ func (d StudyFolders) Tidy() error {
 }
 
 // Find finds a study by its plan's name, its hash, or at least six characters of the hash's start.
-func (d StudyFolders) Find(name string) (study.Hash, error) {
-	all, err := d.All()
+func (s StudyFolders) Find(name string) (study.Hash, error) {
+	all, err := s.All()
 	if err != nil {
 		return study.Hash{}, err
 	}
 	var found []study.Hash
 	for _, h := range all {
 		var p struct{ Name string } // a plan that this version cannot read is found too
-		b, err := d.Folder(h).Read(FilePlan)
+		b, err := s.Folder(h).Read(FilePlan)
 		if err == nil && json.Unmarshal(b, &p) == nil &&
 			(p.Name == name || len(name) >= 6 && strings.HasPrefix(h.String(), name)) {
 			found = append(found, h)
@@ -238,53 +238,54 @@ func (d StudyFolders) Find(name string) (study.Hash, error) {
 }
 
 // Plan reads the plan and checks that its hash is the folder's name.
-func (d StudyFolder) Plan() (study.Plan, error) {
-	b, err := d.Read(FilePlan)
+func (sf StudyFolder) Plan() (study.Plan, error) {
+	b, err := sf.Read(FilePlan)
 	if err != nil {
 		return study.Plan{}, err
 	}
-	if got := study.HashOf(b).String(); got != filepath.Base(d.Dir) {
+	if got := study.HashOf(b).String(); got != filepath.Base(sf.Dir) {
 		return study.Plan{}, fmt.Errorf("read %s: it has hash %s: it was changed",
-			filepath.Join(d.Dir, FilePlan), got)
+			filepath.Join(sf.Dir, FilePlan), got)
 	}
 	return kinds.ParsePlan(b)
 }
 
 // Has reports whether a file of this name can be found. A fault of the disk looks like absence.
-func (d StudyFolder) Has(name string) bool {
-	_, err := os.Stat(filepath.Join(d.Dir, name))
+func (sf StudyFolder) Has(name string) bool {
+	_, err := os.Stat(filepath.Join(sf.Dir, name))
 	return err == nil
 }
 
 // Read returns a fact's bytes. Without the fact the error wraps fs.ErrNotExist.
-func (d StudyFolder) Read(name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(d.Dir, name))
+func (sf StudyFolder) Read(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(sf.Dir, name))
 }
 
 // Write stores a fact whole. After it has returned nil, the fact survives a crash of the machine.
-func (d StudyFolder) Write(name string, b []byte) error {
-	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
+func (sf StudyFolder) Write(name string, b []byte) error {
+	if err := os.MkdirAll(sf.Dir, 0o700); err != nil {
 		return err
 	}
-	if err := folder.Sync(filepath.Dir(d.Dir)); err != nil {
+	if err := folder.Sync(filepath.Dir(sf.Dir)); err != nil {
 		return err
 	}
-	return protocol.WriteSecret(filepath.Join(d.Dir, name), b)
+	return protocol.WriteSecret(filepath.Join(sf.Dir, name), b)
 }
 
 // Remove removes a fact. After it has returned nil, the removal survives a crash of the machine.
-func (d StudyFolder) Remove(name string) error {
-	if err := os.Remove(filepath.Join(d.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (sf StudyFolder) Remove(name string) error {
+	if err := os.Remove(filepath.Join(sf.Dir, name)); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return folder.Sync(d.Dir)
+	return folder.Sync(sf.Dir)
 }
 
 // WriteJSON stores a fact as indented JSON, whole and durable like Write.
-func (d StudyFolder) WriteJSON(name string, v any) error {
+func (sf StudyFolder) WriteJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	return d.Write(name, append(b, '\n'))
+	return sf.Write(name, append(b, '\n'))
 }

@@ -79,7 +79,7 @@ type QueryOrigin struct {
 	Driver  string `json:"driver"`
 	DSNFile string `json:"dsn_file"`
 	// Derives lists the parts of the query that may make a row depend on other rows
-	// (database.Derives).
+	// (database.RowDependences).
 	Derives []string `json:"derives,omitempty"`
 	// Zone is the time zone of the session in which the query ran. Empty for SQLite, and for an
 	// import by an earlier version, whose sessions were in UTC.
@@ -138,7 +138,7 @@ func (s Source) vouchedFor(vouch bool) error {
 	if err != nil {
 		return err
 	}
-	d := Declaration{Query: &QueryOrigin{Derives: database.Derives(text)}}
+	d := Declaration{Query: &QueryOrigin{Derives: database.RowDependences(text)}}
 	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.claim())
 }
 

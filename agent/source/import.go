@@ -64,7 +64,7 @@ func (s Sources) lock() (unlock func(), err error) {
 		return nil, err
 	}
 	unlock, err = folder.LockFile(filepath.Join(s.Imports, "lock"))
-	if errors.Is(err, folder.ErrHeld) {
+	if errors.Is(err, folder.ErrLocked) {
 		err = errors.New("another import is going on: wait for its end")
 	}
 	return unlock, err

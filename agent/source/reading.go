@@ -100,7 +100,7 @@ func unread(err error, f files.Format) error {
 	if errors.As(err, &path) {
 		return path.Err
 	}
-	if f.Container() {
+	if f.IsContainer() {
 		return fmt.Errorf("it cannot be read as %s: check that it is whole, and that its first row names its columns; if it has none, list them under header in its mapping", f)
 	}
 	return errors.New("it cannot be read as a table: check that it is whole, and its header and delimiter; if it has no header, list its names under columns in this site's schema, or under header in its mapping")
@@ -127,7 +127,7 @@ type reading struct {
 	zone    string   // time zone of a query's session
 	form    files.Format
 	columns []string // the file's columns
-	bound   *mapping.Bound
+	bound   *mapping.BoundMapping
 }
 
 var errLacks = errors.New("a column of the schema is missing")
@@ -155,9 +155,9 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 	}
 	c := &codedRows{Rows: rows, progress: progress, coder: coder,
 		record: make([]byte, coding.Width()), keep: keep}
-	sample := dataset.Lines{}
+	sample := dataset.CollectedRows{}
 	if progress != nil { // a person reads this advice
-		sample, err = dataset.Collect(dataset.First(c, mapping.Advised))
+		sample, err = dataset.CollectRows(dataset.FirstRows(c, mapping.AdviceRecords))
 	}
 	for err == nil {
 		_, _, err = c.Next()
@@ -170,7 +170,7 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 		Odd:   slices.Concat(in.Remarks(), c.none, coder.Remarks(), r.bound.Remarks()),
 		Notes: r.bound.Notes,
 	}
-	if words := own.FilledWords(dataset.MissingColumns(r.Odd)); words != "" {
+	if words := own.FilledText(dataset.MissingColumns(r.Odd)); words != "" {
 		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them; in other studies "+
 			"stand in their place: "+words)
 	}
@@ -201,7 +201,7 @@ func (c *codedRows) Next() ([]string, bool, error) {
 		}
 		cells = nil
 	} else if !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }) {
-		c.none.Add(mapping.NoCell, c.Place())
+		c.none.Add(mapping.ProblemNoCell, c.Place())
 	}
 	if c.records++; c.progress != nil && c.records%1024 == 0 {
 		if err := c.progress(c.records); err != nil {
@@ -241,7 +241,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			return r, err
 		}
 		defer rows.Close()
-		r.digest, r.derives, r.zone = rows.Digest(), database.Derives(text), rows.Zone()
+		r.digest, r.derives, r.zone = rows.Digest(), database.RowDependences(text), rows.Zone()
 		err = take(rows, func() (int64, int64) { return 0, 0 })
 		if errors.Is(err, errLacks) {
 			err = r.unlike("")
@@ -249,7 +249,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 		return r, err
 	}
 	r.digest, err = open(s.File, func(in *hashed, size int64) error {
-		w := m.TextFormat.Or(own.Format())
+		w := m.TextFormat.WithDefaults(own.Format())
 		if r.form, err = files.Detect(in, size, w); err != nil {
 			return err
 		}
@@ -266,7 +266,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			return err
 		}
 		// the error of a container names sheets and parts of the file, but no cells
-		if !r.form.Container() {
+		if !r.form.IsContainer() {
 			err = unread(err, r.form)
 		}
 		if elsewhere := tableElsewhere(in, size, r.form, w, own); elsewhere != "" {
@@ -281,7 +281,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 // or to have another delimiter. It shows nothing of the rows.
 func tableElsewhere(in io.ReaderAt, size int64, f files.Format, w files.TextFormat,
 	own dataset.Schema) string {
-	proposed, _, err := files.Propose(in, size, f, w, own.AllColumns())
+	proposed, _, err := files.ProposeTextFormat(in, size, f, w, own.AllColumns())
 	var keys []string
 	if proposed.Sheet != w.Sheet {
 		keys = append(keys, fmt.Sprintf("sheet: %q", proposed.Sheet))
@@ -304,7 +304,8 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	r, memory := reading{form: d.Form}, memory{coding: d.Schema.Coding()}
 	var err error
 	r.digest, err = open(d.File, func(in *hashed, size int64) error {
-		rows, err := files.Open(in, size, d.Form, d.Mapping.TextFormat.Or(d.Schema.Format()))
+		rows, err := files.Open(in, size, d.Form,
+			d.Mapping.TextFormat.WithDefaults(d.Schema.Format()))
 		if err != nil {
 			return unread(err, d.Form)
 		}
@@ -337,7 +338,7 @@ func (s SourceReading) Remarks() []string {
 // number of the file's own columns, because their names may be a record.
 func (r reading) unlike(elsewhere string) error {
 	missing := slices.Clone(r.bound.Missing)
-	if shared := dataset.SharedNames(missing, r.columns); shared != "" {
+	if shared := dataset.SharedNamesNote(missing, r.columns); shared != "" {
 		elsewhere = strings.TrimPrefix(shared, "; ")
 	}
 	const most = 12
@@ -353,12 +354,12 @@ func (r reading) unlike(elsewhere string) error {
 			strings.Join(missing, ", "), more, len(r.columns), elsewhere)
 	}
 	return fmt.Errorf("no column %s%s; the file has %d columns: map them (caucus agent map drafts a mapping), rename them or correct the schema; if the file has no header, list its names under columns in this site's schema, or under header in its mapping%s",
-		strings.Join(missing, ", "), more, len(r.columns), r.bound.Hint())
+		strings.Join(missing, ", "), more, len(r.columns), r.bound.PatientHint())
 }
 
 var unreadableProblems = []dataset.Problem{
-	dataset.NotANumber, dataset.UnknownLevel, dataset.NoText,
-	mapping.NoDate, mapping.NoValue, mapping.AfterDay, mapping.DayForMonth,
+	dataset.ProblemNotANumber, dataset.ProblemUnknownLevel, dataset.ProblemNotText,
+	mapping.ProblemNoDate, mapping.ProblemNoValue, mapping.ProblemAfterDay, mapping.ProblemDayForMonth,
 }
 
 func (e Expected) problems(r SourceReading, own dataset.Schema) []string {
@@ -375,13 +376,13 @@ func (e Expected) problems(r SourceReading, own dataset.Schema) []string {
 	unreadable, unlabelled := r.Malformed*columns, 0
 	column, clamped, none := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, m := range r.Odd {
-		if m.Problem == dataset.Missing || m.Problem == dataset.NotANumber {
+		if m.Problem == dataset.ProblemMissing || m.Problem == dataset.ProblemNotANumber {
 			none[m.Column] += m.Count
 		}
 		switch {
-		case m.Problem == dataset.Clamped:
+		case m.Problem == dataset.ProblemClamped:
 			clamped[m.Column] += m.Count
-		case m.Problem == dataset.UnknownLabel:
+		case m.Problem == dataset.ProblemUnknownLabel:
 			unlabelled += m.Count
 		case slices.Contains(unreadableProblems, m.Problem):
 			unreadable += m.Count

@@ -155,7 +155,7 @@ func stepTime() float64 {
 	least := math.Inf(1)
 	for range 5 {
 		start := time.Now()
-		steps := learners.Reference()
+		steps := learners.RunReference()
 		least = min(least, float64(time.Since(start))/steps)
 	}
 	return least
@@ -193,7 +193,7 @@ func TestExpressionsBoundTime(t *testing.T) {
 			}
 			bound, err := m.Bind(rows.Columns(), schema)
 			if err == nil {
-				_, err = dataset.Collect(bound.Rows(rows))
+				_, err = dataset.CollectRows(bound.Rows(rows))
 			}
 			if err != nil {
 				t.Fatal(name, err)
@@ -267,7 +267,7 @@ func TestNoCell(t *testing.T) {
 	w := newWard(t)
 	w.put("age,sex,ill,beds\n" + strings.Repeat("30,f,no,\n71,m,yes,\n", 20) + ",,,7\n,,,9\n")
 	r := w.Check(t.Context(), "ward")
-	want := string(mapping.NoCell) + ": 2, the first in line 42"
+	want := string(mapping.ProblemNoCell) + ": 2, the first in line 42"
 	if !strings.Contains(strings.Join(r.Remarks, "\n"), want) {
 		t.Errorf("not said: %s: %q", want, r.Remarks)
 	}

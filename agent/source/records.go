@@ -51,15 +51,15 @@ func (s Sources) Open(d Declaration, p study.Plan) (*StudyRecords, error) {
 // Close ends the use without reading more. It reports no error: closing a file that was only read
 // loses nothing.
 // closing a file that was only read loses nothing
-func (h *StudyRecords) Close() { _ = h.table.close() }
+func (sr *StudyRecords) Close() { _ = sr.table.close() }
 
 // All decodes every record into memory at once, N×Dim numbers of 8 bytes, and closes h. Without any
 // record it returns empty records of the plan.
-func (h *StudyRecords) All() (*dataset.Records, error) {
-	defer h.Close()
-	t, s := h.table, kinds.RecordSchema(h.plan)
+func (sr *StudyRecords) All() (*dataset.Records, error) {
+	defer sr.Close()
+	t, s := sr.table, kinds.RecordSchema(sr.plan)
 	if t.head.Rows == 0 {
-		return none(h.plan), nil
+		return none(sr.plan), nil
 	}
 	all := &dataset.Records{X: mat.NewDense(t.head.Rows, s.Dim(), nil),
 		Y: make([]int, 0, t.head.Rows)}
@@ -68,7 +68,7 @@ func (h *StudyRecords) All() (*dataset.Records, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := h.plan.Decode(s, t.coding, b)
+		r, err := sr.plan.Decode(s, t.coding, b)
 		if err != nil {
 			return nil, err
 		}
@@ -104,10 +104,10 @@ func (h *StudyRecords) All() (*dataset.Records, error) {
 //
 // The table was checked when it was opened, and stays open. If the disk fails later, Blocks panics
 // and the contribution is not ready; window says what is sent then.
-func (h *StudyRecords) Blocks(n int) iter.Seq[*dataset.Records] {
+func (sr *StudyRecords) Blocks(n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
-		defer h.Close()
-		t, left := h.table, n
+		defer sr.Close()
+		t, left := sr.table, n
 		for i := 0; i < t.head.blocks() && left > 0; i++ {
 			b, err := t.block(i)
 			if err != nil {
@@ -116,7 +116,7 @@ func (h *StudyRecords) Blocks(n int) iter.Seq[*dataset.Records] {
 			if b.Rows > left {
 				b = t.coding.Slice(b, 0, left)
 			}
-			r, err := h.plan.Decode(kinds.RecordSchema(h.plan), t.coding, b)
+			r, err := sr.plan.Decode(kinds.RecordSchema(sr.plan), t.coding, b)
 			if err != nil {
 				panic(err)
 			}
@@ -124,7 +124,7 @@ func (h *StudyRecords) Blocks(n int) iter.Seq[*dataset.Records] {
 				return
 			}
 		}
-		emptyBlocks(h.plan, left)(yield)
+		emptyBlocks(sr.plan, left)(yield)
 	}
 }
 

@@ -108,9 +108,10 @@ func (s Source) queries() bool { return s.Query != database.Query{} }
 
 // Below makes a source's relative paths relative to a folder.
 func (s Source) Below(folder string) Source {
-	s.File, s.Schema, s.Mapping.File = yamlfile.Below(folder, s.File), yamlfile.Below(folder,
-		s.Schema), yamlfile.Below(folder, s.Mapping.File)
-	s.Query = s.Query.Below(folder)
+	s.File, s.Schema, s.Mapping.File = yamlfile.ResolvePath(folder, s.File),
+		yamlfile.ResolvePath(folder,
+			s.Schema), yamlfile.ResolvePath(folder, s.Mapping.File)
+	s.Query = s.Query.RelativeTo(folder)
 	return s
 }
 

@@ -94,7 +94,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
 	case source.Redeclare != d.Redeclare:
 		return fail("redeclare is not what was declared on %s", d.At.Format(time.DateOnly))
-	case !m.Same(d.Mapping):
+	case !m.Equivalent(d.Mapping):
 		return fail("its mapping is not what was declared on %s", d.At.Format(time.DateOnly))
 	}
 	return d, nil
@@ -205,7 +205,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	}
 	if source.Redeclare == RedeclareDaily {
 		d.Patients, d.Records = 0, RoundDown(read.Records, dailyDigits)
-		if read.form.Container() {
+		if read.form.IsContainer() {
 			return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only when a person imports it; have it written as CSV", source.File, read.form)
 		}
 	}

@@ -55,7 +55,7 @@ func TestZone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rule := map[string]mapping.Rule{"age": {From: "born", YearsUntil: "schema"}}
+	rule := map[string]mapping.Rule{"age": {FromColumn: "born", YearsUntil: "schema"}}
 	s := askedOf(t, database.Postgres, server.DSN, bornSchema, text)
 	say := func(zone string) {
 		source := s.Named["ward"]

@@ -112,7 +112,7 @@ func (e *Embedder) Scores(x, anchors *mat.Dense) (scores *mat.Dense, mean []floa
 func (e *Embedder) each(x *mat.Dense, visit func(i int, phases []float64)) {
 	n, _ := x.Dims()
 	for i := range n {
-		e.frequencies.Phases(e.phases, x.RawRowView(i))
+		e.frequencies.Project(e.phases, x.RawRowView(i))
 		visit(i, e.phases)
 	}
 }

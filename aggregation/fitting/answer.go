@@ -13,35 +13,35 @@ import (
 	"caucus/aggregation/solving"
 )
 
-// QueryAnswer estimates the mean of a query over the private records, with its sources of error.
-type QueryAnswer struct {
+// QueryEstimate estimates the mean of a query over the private records, with its sources of error.
+type QueryEstimate struct {
 	Estimate float64 `json:"estimate"`
-	// Standard deviations, to first order, of four errors. Noise comes from the privacy noise, Left
-	// from the difference that remains between weighted and released means, Sampling from sampling
-	// the pool. Records comes from sampling the private records, and concerns the part of the query
-	// that features do not explain.
-	Noise    float64 `json:"noise_sd"`
-	Left     float64 `json:"left_sd"`
-	Sampling float64 `json:"sampling_sd"`
-	Records  float64 `json:"records_sd"`
-	// Shift is the standard deviation of the expected bias (see Untold). The expectation assumes
-	// that pool and private records differ in the unexplained part of the query as much as in the
-	// unexplained part of each column. No released number bounds the bias.
-	Shift float64 `json:"shift_sd"`
+	// Standard deviations, to first order, of four errors. NoiseSD comes from the privacy noise,
+	// RemainingSD from the difference that remains between weighted and released means,
+	// PoolSamplingSD from sampling the pool. RecordSamplingSD comes from sampling the private
+	// records, and concerns the part of the query that features do not explain.
+	NoiseSD          float64 `json:"noise_sd"`
+	RemainingSD      float64 `json:"left_sd"`
+	PoolSamplingSD   float64 `json:"sampling_sd"`
+	RecordSamplingSD float64 `json:"records_sd"`
+	// ShiftSD is the standard deviation of the expected bias (see UnreleasedShift). The expectation
+	// assumes that pool and private records differ in the unexplained part of the query as much as
+	// in the unexplained part of each column. No released number bounds the bias.
+	ShiftSD float64 `json:"shift_sd"`
 	// R2 is the adjusted share of the query's variance in the pool that the features explain
-	// linearly. Moved is the standard deviation of the weights.
-	R2    float64 `json:"r_squared"`
-	Moved float64 `json:"distance_moved"`
-	// Low and High are the 95 % interval. If there is none, Doubt gives the reason.
-	Low   *float64 `json:"low,omitempty"`
-	High  *float64 `json:"high,omitempty"`
-	Doubt string   `json:"no_interval,omitempty"`
+	// linearly. MovedByWeights is the standard deviation of the weights.
+	R2             float64 `json:"r_squared"`
+	MovedByWeights float64 `json:"distance_moved"`
+	// Low and High are the 95 % interval. If there is none, Caveat gives the reason.
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	Caveat string   `json:"no_interval,omitempty"`
 }
 
 // leastR2 is the least R2 of an answer with an interval, from the simulations in docs/reweigh.md.
 const leastR2 = 0.25
 
-// Answer estimates the mean of b, one number per pool row: Σwb/Σw.
+// EstimateMean estimates the mean of b, one number per pool row: Σwb/Σw.
 //
 // A change δ of the tilt β moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with
 // x, so noise of covariance factor·factorᵀ in β adds variance ‖factorᵀg‖². Sampling is the error of
@@ -51,15 +51,15 @@ const leastR2 = 0.25
 // The interval covers all these errors and the shift that Untold estimates, by Student's t with
 // Untold.Columns degrees of freedom. Each error is cut at its largest possible value, because under
 // much noise the first-order formula exceeds that.
-func (w *WeightLaw) Answer(b []float64, u UnreleasedShift) QueryAnswer {
+func (w *WeightErrors) EstimateMean(b []float64, u UnreleasedShift) QueryEstimate {
 	n, d := w.x.Dims()
 	total := w.x.Total(w.weight)
-	a := QueryAnswer{Estimate: stat.Mean(b, w.weight), R2: lawOf(w.x, nil).explained(b)}
+	a := QueryEstimate{Estimate: stat.Mean(b, w.weight), R2: lawOf(w.x, nil).explained(b)}
 	g := w.with(b, a.Estimate)
 	if w.factor != nil {
 		var moved mat.VecDense
 		moved.MulVec(w.factor.T(), g)
-		a.Noise = mat.Norm(&moved, 2)
+		a.NoiseSD = mat.Norm(&moved, 2)
 	}
 	slope := mat.NewVecDense(d, nil)
 	if w.slope != nil {
@@ -74,29 +74,31 @@ func (w *WeightLaw) Answer(b []float64, u UnreleasedShift) QueryAnswer {
 		share := solving.WeightAt(w.weight, i) / total
 		squares += r * share * r * share
 		left += r * share * r
-		a.Moved += (share*float64(n) - 1) * (share*float64(n) - 1) / float64(n)
+		a.MovedByWeights += (share*float64(n) - 1) * (share*float64(n) - 1) / float64(n)
 	}
-	a.Sampling, a.Moved = math.Sqrt(squares), math.Sqrt(a.Moved)
-	a.Records, a.Shift = math.Sqrt(left/u.Records), u.Shift*math.Sqrt(left)
+	a.PoolSamplingSD, a.MovedByWeights = math.Sqrt(squares), math.Sqrt(a.MovedByWeights)
+	a.RecordSamplingSD, a.ShiftSD = math.Sqrt(left/u.Records), u.Shift*math.Sqrt(left)
 	for j, gap := range u.gap(w.mean) {
-		a.Left += slope.AtVec(j) * gap
+		a.RemainingSD += slope.AtVec(j) * gap
 	}
-	a.Left = math.Abs(a.Left)
+	a.RemainingSD = math.Abs(a.RemainingSD)
 	least, most := slices.Min(b), slices.Max(b)
 	farthest := max(a.Estimate-least, most-a.Estimate) // the largest possible error
-	for _, part := range []*float64{&a.Noise, &a.Left, &a.Sampling, &a.Records, &a.Shift} {
+	for _, part := range []*float64{&a.NoiseSD, &a.RemainingSD, &a.PoolSamplingSD,
+		&a.RecordSamplingSD, &a.ShiftSD} {
 		*part = min(*part, farthest)
 	}
 	switch {
 	case u.Columns == 0:
-		a.Doubt = "the release does not say the features' means, from which one could tell how far pool and private records differ"
+		a.Caveat = "the release does not say the features' means, from which one could tell how far pool and private records differ"
 	case w.slope == nil:
-		a.Doubt = "the noise left nothing better than equal weights: the answer is the pool's own"
+		a.Caveat = "the noise left nothing better than equal weights: the answer is the pool's own"
 	case !(a.R2 >= leastR2):
-		a.Doubt = "the features tell too little of the query in the pool: how the private records differ in the rest, nothing says"
+		a.Caveat = "the features tell too little of the query in the pool: how the private records differ in the rest, nothing says"
 	default:
-		sd := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling +
-			a.Records*a.Records + a.Shift*a.Shift)
+		sd := math.Sqrt(a.NoiseSD*a.NoiseSD + a.RemainingSD*a.RemainingSD +
+			a.PoolSamplingSD*a.PoolSamplingSD +
+			a.RecordSamplingSD*a.RecordSamplingSD + a.ShiftSD*a.ShiftSD)
 		by := sd * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(u.Columns)}.Quantile(0.975)
 		low, high := max(a.Estimate-by, least), min(a.Estimate+by, most)
 		a.Low, a.High = &low, &high
@@ -106,7 +108,7 @@ func (w *WeightLaw) Answer(b []float64, u UnreleasedShift) QueryAnswer {
 
 // with returns the weighted covariance of b, whose weighted mean is mean, with each column of the
 // rows.
-func (w *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
+func (w *WeightErrors) with(b []float64, mean float64) *mat.VecDense {
 	n, d := w.x.Dims()
 	moved := make([]float64, n)
 	for i := range n {
@@ -118,7 +120,7 @@ func (w *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 }
 
 // explained returns the adjusted R² of the regression of b on the rows' columns, at least 0.
-func (w *WeightLaw) explained(b []float64) float64 {
+func (w *WeightErrors) explained(b []float64) float64 {
 	n, d := w.x.Dims()
 	mean, variance := stat.PopMeanVariance(b, w.weight)
 	if !(variance > 1e-12) || n <= d+1 {
@@ -126,7 +128,7 @@ func (w *WeightLaw) explained(b []float64) float64 {
 	}
 	g := w.with(b, mean)
 	solved := append([]float64(nil), g.RawVector().Data...)
-	solving.NewRidged(w.cov, 0).Solve(solved)
+	solving.NewRidgeCholesky(w.cov, 0).Solve(solved)
 	share := mat.Dot(g, mat.NewVecDense(d, solved)) / variance
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
@@ -167,7 +169,7 @@ func UnreleasedShiftOf(fd *aggregation.FeatureDesign, x *mat.Dense, means []floa
 	lambda, records float64) UnreleasedShift {
 	n, cells := x.Dims()
 	u := UnreleasedShift{Records: records,
-		means: floats.ScaleTo(make([]float64, len(means)), 1/fd.Norm(), means)}
+		means: floats.ScaleTo(make([]float64, len(means)), 1/fd.MaxRowNorm(), means)}
 	if cells > mostUntold || cells < 2 {
 		return u
 	}
@@ -198,7 +200,7 @@ func UnreleasedShiftOf(fd *aggregation.FeatureDesign, x *mat.Dense, means []floa
 				cross.Set(a, b, base.cov.At(i, j))
 			}
 		}
-		slope := times(solving.NewRidged(s, lambda).Inverse(), cross)
+		slope := times(solving.NewRidgeCholesky(s, lambda).Inverse(), cross)
 		signal, doubt, untold := 0.0, 0.0, 0.0
 		for b, j := range out.cells {
 			off := mat.NewVecDense(cells, nil)
@@ -254,7 +256,7 @@ func columnsOf(fd *aggregation.FeatureDesign) (all []leftOut) {
 			all = append(all, leftOut{})
 		}
 		for j := range g.Width {
-			all[k].cells = append(all[k].cells, g.Cell+j)
+			all[k].cells = append(all[k].cells, g.FirstCell+j)
 		}
 	}
 	for _, g := range fd.Groups {
@@ -267,7 +269,7 @@ func columnsOf(fd *aggregation.FeatureDesign) (all []leftOut) {
 				continue
 			}
 			for j := range g.Width {
-				all[k].touched = append(all[k].touched, g.Cell+j)
+				all[k].touched = append(all[k].touched, g.FirstCell+j)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func TestUntold(t *testing.T) {
 	for j := range means {
 		means[j] = mat.Sum(pool.ColView(j)) / n
 	}
-	x, quiet := d.Rows(pool), Isotropic(columns, 1e-9)
+	x, quiet := d.Rows(pool), IsotropicNoise(columns, 1e-9)
 	if u := UnreleasedShiftOf(d, x, means, quiet, 0, n); u.Columns != columns || u.Shift > 0.07 {
 		t.Errorf("the pool's own means: %+v", u)
 	}
@@ -52,7 +52,8 @@ func TestUntold(t *testing.T) {
 	if u := UnreleasedShiftOf(d, x, means, quiet, 0, n); math.Abs(u.Shift-0.5) > 0.07 {
 		t.Errorf("means half a deviation away: shift %.3f", u.Shift)
 	}
-	if u := UnreleasedShiftOf(d, x, means, Isotropic(columns, 0.5*sd*1/d.Norm()), 0, n); u.Shift < 0.5 {
+	if u := UnreleasedShiftOf(d, x, means, IsotropicNoise(columns, 0.5*sd*1/d.MaxRowNorm()), 0,
+		n); u.Shift < 0.5 {
 		t.Errorf("with noise as large: shift %.3f says less than without", u.Shift)
 	}
 	if u := UnreleasedShiftOf(d, x, means, quiet, 0, n); u.Records != n {
@@ -74,14 +75,14 @@ func TestUntoldLeavesOutAColumn(t *testing.T) {
 			}
 			column := ""
 			for _, g := range d.Groups {
-				if len(c.cells) > 0 && g.Cell == c.cells[0] {
+				if len(c.cells) > 0 && g.FirstCell == c.cells[0] {
 					column = g.First.Column
 				}
 			}
 			for _, g := range d.Groups {
 				if (g.First.Column == column ||
-					(g.Second.Width > 0 && g.Second.Column == column)) && !in[g.Cell] {
-					t.Errorf("%s: leaving out %q leaves %q", name, column, d.Names()[g.Cell])
+					(g.Second.Width > 0 && g.Second.Column == column)) && !in[g.FirstCell] {
+					t.Errorf("%s: leaving out %q leaves %q", name, column, d.Names()[g.FirstCell])
 				}
 			}
 		}
@@ -98,8 +99,9 @@ func TestAnswerInterval(t *testing.T) {
 	pool.Apply(func(int, int, float64) float64 { return rng.Float64() }, pool)
 	x := d.Rows(pool)
 	means := []float64{0.55, 0.45, 0.5, 0.52, 0.48, 0.5}
-	noise := Isotropic(6, 1e-3*1/d.Norm())
-	fit := FitWeights(x, nil, floats.ScaleTo(make([]float64, len(means)), 1/d.Norm(), means), noise,
+	noise := IsotropicNoise(6, 1e-3*1/d.MaxRowNorm())
+	fit := FitWeights(x, nil, floats.ScaleTo(make([]float64, len(means)), 1/d.MaxRowNorm(), means),
+		noise,
 		1e-3, 0, rng)
 	told, apart := make([]float64, n), make([]float64, n)
 	for i := range n {
@@ -109,32 +111,35 @@ func TestAnswerInterval(t *testing.T) {
 		apart[i] = math.Round(rng.Float64())
 	}
 	u := UnreleasedShiftOf(d, x, means, noise, 1e-3, 3000)
-	a := LawOf(x, fit, noise).Answer(told, u)
-	if a.Doubt != "" || a.Low == nil {
+	a := WeightErrorsOf(x, fit, noise).EstimateMean(told, u)
+	if a.Caveat != "" || a.Low == nil {
 		t.Fatalf("no interval: %+v", a)
 	}
-	all := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling + a.Records*a.Records +
-		a.Shift*a.Shift)
+	all := math.Sqrt(a.NoiseSD*a.NoiseSD + a.RemainingSD*a.RemainingSD +
+		a.PoolSamplingSD*a.PoolSamplingSD + a.RecordSamplingSD*a.RecordSamplingSD +
+		a.ShiftSD*a.ShiftSD)
 	// t of 6 degrees of freedom: 2.45
 	if half := (*a.High - *a.Low) / 2; half < aggregation.Normal95*all || half > 2.6*all {
 		t.Errorf("an interval of ± %.4f for errors of %.4f", half, all)
 	}
-	if a.R2 < 0.5 || a.Moved == 0 || a.Records == 0 || a.Shift == 0 {
+	if a.R2 < 0.5 || a.MovedByWeights == 0 || a.RecordSamplingSD == 0 || a.ShiftSD == 0 {
 		t.Errorf("%+v", a)
 	}
 	// With as many private records as pool rows, the pool's sampling alone gives this standard
 	// deviation.
 	u.Records = n
-	if a := LawOf(x, WeightFit{Beta: fit.Beta, Weight: onesOf(n), Lambda: 1e-3}, noise).Answer(told,
-		u); math.Abs(a.Records/a.Sampling-1) > 1e-9 {
-		t.Errorf("sampling %g of the pool and %g of as many records", a.Sampling, a.Records)
+	if a := WeightErrorsOf(x, WeightFit{Beta: fit.Beta, Weight: onesOf(n), Lambda: 1e-3},
+		noise).EstimateMean(told,
+		u); math.Abs(a.RecordSamplingSD/a.PoolSamplingSD-1) > 1e-9 {
+		t.Errorf("sampling %g of the pool and %g of as many records", a.PoolSamplingSD, a.RecordSamplingSD)
 	}
 	// The error of a share is at most the share or its distance to 1, however large noise and shift
 	// are.
 	far := u
 	far.Shift = 50
-	a = LawOf(x, fit, Isotropic(6, 1e3*1/d.Norm())).Answer(told, far)
-	if most := max(a.Estimate, 1-a.Estimate); a.Noise != most || a.Shift != most || *a.Low != 0 ||
+	a = WeightErrorsOf(x, fit, IsotropicNoise(6, 1e3*1/d.MaxRowNorm())).EstimateMean(told, far)
+	if most := max(a.Estimate, 1-a.Estimate); a.NoiseSD != most || a.ShiftSD != most ||
+		*a.Low != 0 ||
 		*a.High != 1 {
 		t.Errorf("much noise: %+v", a)
 	}
@@ -142,15 +147,15 @@ func TestAnswerInterval(t *testing.T) {
 	zero.Lambda = 0
 	for _, c := range []struct {
 		name, doubt string
-		answer      QueryAnswer
+		answer      QueryEstimate
 	}{
-		{"equal weights", "nothing better than equal weights", LawOf(x, zero, noise).Answer(told, u)},
-		{"a query that no feature tells", "tell too little", LawOf(x, fit, noise).Answer(apart, u)},
-		{"means unknown", "does not say the features' means", LawOf(x, fit, noise).Answer(told, UnreleasedShift{Records: 1})},
-		{"always so", "tell too little", LawOf(x, fit, noise).Answer(onesOf(n), u)},
+		{"equal weights", "nothing better than equal weights", WeightErrorsOf(x, zero, noise).EstimateMean(told, u)},
+		{"a query that no feature tells", "tell too little", WeightErrorsOf(x, fit, noise).EstimateMean(apart, u)},
+		{"means unknown", "does not say the features' means", WeightErrorsOf(x, fit, noise).EstimateMean(told, UnreleasedShift{Records: 1})},
+		{"always so", "tell too little", WeightErrorsOf(x, fit, noise).EstimateMean(onesOf(n), u)},
 	} {
 		if c.answer.Low != nil || c.answer.High != nil ||
-			!strings.Contains(c.answer.Doubt, c.doubt) {
+			!strings.Contains(c.answer.Caveat, c.doubt) {
 			t.Errorf("%s: %+v", c.name, c.answer)
 		}
 	}

@@ -16,7 +16,7 @@ func BenchmarkFitVotes(b *testing.B) {
 		b.Run(fmt.Sprintf("rows=%d,classes=%d", c.rows, c.classes), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			x := smallPool(c.rows, 41, rng)
-			teacher := mat.NewDense(41, learners.Columns(c.classes), nil)
+			teacher := mat.NewDense(41, learners.WeightColumns(c.classes), nil)
 			for i := range teacher.RawMatrix().Data {
 				teacher.RawMatrix().Data[i] = 6 * rng.NormFloat64()
 			}
@@ -25,13 +25,13 @@ func BenchmarkFitVotes(b *testing.B) {
 			if c.classes == 2 {
 				shares = mat.DenseCopyOf(p.Slice(0, c.rows, 1, 2))
 			}
-			mu := learners.Moments(x, shares, nil)
+			mu := learners.TargetMoments(x, shares, nil)
 			variance := make([]float64, c.rows)
 			for i := range variance {
 				variance[i] = 20
 			}
 			noise := TallyNoise(x, nil, variance, c.classes)
-			mu.Add(mu, noise.Draw(learners.Columns(c.classes), rng))
+			mu.Add(mu, noise.Draw(learners.WeightColumns(c.classes), rng))
 			for b.Loop() {
 				FitVotes(x, nil, mu, noise, FitTerms{Classes: c.classes}, rng)
 			}

@@ -25,8 +25,8 @@ func (c *Calibration) spread(sd float64) {
 	c.SlopeSD, c.Low, c.High = sd, c.Slope/by, c.Slope*by
 }
 
-// Error returns the slope's relative standard deviation, 0 for nil.
-func (c *Calibration) Error() float64 {
+// RelativeSlopeSD returns the slope's relative standard deviation, 0 for nil.
+func (c *Calibration) RelativeSlopeSD() float64 {
 	if c == nil {
 		return 0
 	}
@@ -83,7 +83,7 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	for k := range share {
 		share[k] = c.mu.At(d-1, k) / last
 	}
-	along := solving.Inner(c.fit.Model.W, c.mu)
+	along := solving.FrobeniusProduct(c.fit.Model.W, c.mu)
 
 	var out Calibration
 	p := c.fit.Model.Probabilities(c.x)
@@ -153,10 +153,10 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	}
 	x, factor := times(c.x, c.metric), times(c.metric.T(), noise.Factor)
 	h := curvatureOf(x, c.weight, c.fit.Model.Probabilities(c.x))
-	solved := times(solving.NewRidged(h, c.fit.Lambda).Inverse(), factor)
+	solved := times(solving.NewRidgeCholesky(h, c.fit.Lambda).Inverse(), factor)
 	var both mat.Dense
 	both.Mul(factor.T(), solved)
-	return mat.Trace(&both), solving.Inner(&both, mat.DenseCopyOf(both.T()))
+	return mat.Trace(&both), solving.FrobeniusProduct(&both, mat.DenseCopyOf(both.T()))
 }
 
 // curvatureOf returns the Hessian, without ridge, of the two-class logistic risk on x with
@@ -192,7 +192,7 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 		down.Sub(problem.mu, n)
 		above := problem.solve(up, c.fit.Lambda, searchGradient, start)
 		below := problem.solve(down, c.fit.Lambda, searchGradient, start)
-		worth[i] = (solving.Inner(n, above) - solving.Inner(n, below)) / 2
+		worth[i] = (solving.FrobeniusProduct(n, above) - solving.FrobeniusProduct(n, below)) / 2
 		mean += worth[i] / calibrationDraws
 	}
 	for _, w := range worth { // worth has variance 2tr((H⁻¹Σ)²): see calibrate

@@ -33,7 +33,7 @@ func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationT
 	const classes, d, n, rows, fresh = 2, 16, 4000, 3000, 4000
 	r := rand.New(rand.NewPCG(seed, 7))
 	world := rand.New(rand.NewPCG(uint64(classes), 8)) // the same for all seeds
-	c := learners.Columns(classes)
+	c := learners.WeightColumns(classes)
 	truth := learners.Linear{W: mat.NewDense(d, c, nil), Classes: classes}
 	for i := range d * c {
 		truth.W.RawMatrix().Data[i] = 5 * world.NormFloat64()
@@ -65,11 +65,11 @@ func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationT
 		}
 	}
 	sums := make([]float64, classes*d)
-	for j, v := range aggregation.CrossSums(x, y, classes) {
+	for j, v := range aggregation.CrossMomentSums(x, y, classes) {
 		sums[j] = float64(v) + aggregation.SumScale*n*calibrationSd*r.NormFloat64()
 	}
 	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums,
-		CrossTerms{FitTerms: FitTerms{Classes: classes, Lambda: lambda}, Deviation: calibrationSd,
+		CrossFitTerms{FitTerms: FitTerms{Classes: classes, Lambda: lambda}, NoiseSD: calibrationSd,
 			Records: n}, r)
 	if err != nil {
 		t.Fatal(err)

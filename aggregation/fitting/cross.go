@@ -10,9 +10,9 @@ import (
 	"caucus/aggregation/solving"
 )
 
-// CrossMeans turns released sums over n records (row-major classes × d) into means over records of
-// onehot(y) ⊗ x, d×classes.
-func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
+// CrossMomentMeans turns released sums over n records (row-major classes × d) into means over
+// records of onehot(y) ⊗ x, d×classes.
+func CrossMomentMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	if len(sums) != classes*d {
 		return nil, fmt.Errorf("read cross sums: have %d numbers, want %d classes of %d features", len(sums), classes, d)
 	}
@@ -25,9 +25,9 @@ func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	return m, nil
 }
 
-// CrossLabelled estimates the number of labelled records from the intercepts of sums. Each sum has
-// noise of standard deviation sd. off is the standard deviation of the estimate.
-func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) {
+// LabelledRecords estimates the number of labelled records from the intercepts of sums. Each sum
+// has noise of standard deviation sd. off is the standard deviation of the estimate.
+func LabelledRecords(sums []float64, classes, d int, sd float64) (n, off float64) {
 	each := math.Floor(aggregation.SumScale / math.Sqrt2)
 	for k := range classes {
 		n += sums[k*d+d-1] / each
@@ -35,13 +35,13 @@ func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) 
 	return n, math.Sqrt(float64(classes)) * sd / each
 }
 
-// CrossMoments makes FitVotes' moments from the class sums' means (d×classes). The columns are
-// centred to sum to mean, the pool's mean row, because the rest of the risk is over the pool.
-func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
+// CentredCrossMoments makes FitVotes' moments from the class sums' means (d×classes). The columns
+// are centred to sum to mean, the pool's mean row, because the rest of the risk is over the pool.
+func CentredCrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	d, k := means.Dims()
 	mu := mat.DenseCopyOf(means)
 	for j := range d {
-		solving.Centre(mu.RawRowView(j), mean[j])
+		solving.ShiftToTotal(mu.RawRowView(j), mean[j])
 	}
 	if k > 2 {
 		return mu
@@ -49,7 +49,8 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	return mat.DenseCopyOf(mu.Slice(0, d, 1, 2))
 }
 
-// CrossNoise returns the law of the errors of CrossMoments. The fit needs all three parts:
+// CrossMomentNoise returns the law of the errors of CentredCrossMoments. The fit needs all three
+// parts:
 //
 //   - privacy noise of standard deviation sd on each entry of the class sums' means (with two
 //     classes, centring leaves half its variance);
@@ -57,7 +58,8 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 //     which counts as effective rows;
 //   - drift: a class mean is off by about 1/K of residual (d numbers), the records' feature mean
 //     minus the pool's.
-func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64,
+func CrossMomentNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective,
+	records float64,
 	residual []float64) Noise {
 	_, d := x.Dims()
 	k := float64(classes)
@@ -71,8 +73,9 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
-// crossColumn returns the standard deviation of the noise in a column of CrossMoments, if class
-// sums have noise of standard deviation sd. With two classes, a column is half their difference.
+// crossColumn returns the standard deviation of the noise in a column of CentredCrossMoments, if
+// class sums have noise of standard deviation sd. With two classes, a column is half their
+// difference.
 func crossColumn(classes int, sd float64) float64 {
 	if classes == 2 {
 		return sd * math.Sqrt(0.5)

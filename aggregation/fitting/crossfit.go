@@ -13,40 +13,41 @@ import (
 type CrossFit struct {
 	Fit
 	Drift Drift
-	// Tilted reports whether weights match the pool's mean to the records'. EffectiveRows is the
-	// pool's effective sample size (Kish) under the weights.
-	Tilted        bool
-	EffectiveRows float64
-	// Remains is the drift of the weighted pool.
-	Remains Drift
+	// PoolReweighted reports whether weights match the pool's mean to the records'. EffectiveRows
+	// is the pool's effective sample size (Kish) under the weights.
+	PoolReweighted bool
+	EffectiveRows  float64
+	// RemainingDrift is the drift of the weighted pool.
+	RemainingDrift Drift
 	// Calibration is nil if its equations have no solution.
 	Calibration *Calibration
 
 	equations calibrator
 }
 
-// CrossTerms configure a fit to sums of label × features.
-type CrossTerms struct {
+// CrossFitTerms configure a fit to sums of label × features.
+type CrossFitTerms struct {
 	FitTerms
-	// Deviation is the standard deviation of the noise on each class sum's mean. Records is the
+	// NoiseSD is the standard deviation of the noise on each class sum's mean. Records is the
 	// number of summed records.
-	Deviation, Records float64
-	// Tilt permits weights that match a differing pool's mean to the records', if a share Keep of
-	// its rows stays effective.
-	Tilt bool
-	Keep float64
-	// Nested leading features can be used without the others (dataset.Map.Nested); 0: all are
-	// alike.
-	Nested int
+	NoiseSD, Records float64
+	// Tilt permits weights that match a differing pool's mean to the records', if a share
+	// MinEffectiveShare of its rows stays effective.
+	Tilt              bool
+	MinEffectiveShare float64
+	// LeadingFeatures features, the first, can be used without the others
+	// (dataset.Map.LeadingFeatures); 0: all are alike.
+	LeadingFeatures int
 }
 
-// FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums give the
-// moments; the rest of the risk comes from the unlabelled pool. If the records' mean shows drift,
-// the pool is weighted to match that mean, or the remaining difference counts as noise.
-func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
+// FitCross fits a classifier to noisy sums (see CrossMomentMeans) on a pool. The class sums give
+// the moments; the rest of the risk comes from the unlabelled pool. If the records' mean shows
+// drift, the pool is weighted to match that mean, or the remaining difference counts as noise.
+func FitCross(pool *auxdata.Pool, sums []float64, o CrossFitTerms, rng *rand.Rand) (CrossFit,
+	error) {
 	fail := func(err error) (CrossFit, error) { return CrossFit{}, err }
-	d, sd := pool.Dim(), o.Deviation
-	means, err := CrossMeans(sums, o.Classes, d, o.Records)
+	d, sd := pool.Dim(), o.NoiseSD
+	means, err := CrossMomentMeans(sums, o.Classes, d, o.Records)
 	if err != nil {
 		return fail(err)
 	}
@@ -68,31 +69,33 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 		mean[j] = mat.Sum(means.RowView(j))
 	}
 	meanDeviation := sd * math.Sqrt(float64(o.Classes))
-	out := CrossFit{Drift: DriftOf(features, pool.Weight, mean, meanDeviation, o.Records),
+	out := CrossFit{Drift: MeasureDrift(features, pool.Weight, mean, meanDeviation, o.Records),
 		EffectiveRows: pool.EffectiveRows()}
-	out.Remains = out.Drift
-	if out.Drift.Found() && o.Tilt {
-		w := FitWeights(features, pool.Weight, mean, Isotropic(d-1, meanDeviation), 0, o.Keep, rng)
-		if pool, err = pool.Weighted(w.Weight); err != nil {
+	out.RemainingDrift = out.Drift
+	if out.Drift.Significant() && o.Tilt {
+		w := FitWeights(features, pool.Weight, mean, IsotropicNoise(d-1, meanDeviation), 0,
+			o.MinEffectiveShare, rng)
+		if pool, err = pool.WithWeights(w.Weight); err != nil {
 			return fail(err)
 		}
-		out.Tilted, out.EffectiveRows = true, w.EffectiveRows
-		out.Remains = DriftOf(features, pool.Weight, mean, meanDeviation, o.Records)
+		out.PoolReweighted, out.EffectiveRows = true, w.EffectiveRows
+		out.RemainingDrift = MeasureDrift(features, pool.Weight, mean, meanDeviation, o.Records)
 	}
 	target := pool.Mean()
 	residual := make([]float64, d)
-	if out.Drift.Found() {
+	if out.Drift.Significant() {
 		for j := range mean {
 			residual[j] = mean[j] - target[j]
 		}
 	}
-	mu := CrossMoments(means, target)
-	noise := CrossNoise(o.Classes, sd, pool.X, pool.Weight, out.EffectiveRows, o.Records, residual)
+	mu := CentredCrossMoments(means, target)
+	noise := CrossMomentNoise(o.Classes, sd, pool.X, pool.Weight, out.EffectiveRows, o.Records,
+		residual)
 	var metric *mat.Dense
 	out.Fit, metric = o.fit(pool, mu, noise, rng)
 	c := calibrator{
 		x: pool.X, weight: pool.Weight, classes: o.Classes, mu: mu, fit: out.Fit, metric: metric,
-		effective: out.EffectiveRows, records: o.Records * min(labelled, 1), own: []*mat.Dense{Isotropic(d, crossColumn(o.Classes, sd)).Factor},
+		effective: out.EffectiveRows, records: o.Records * min(labelled, 1), own: []*mat.Dense{IsotropicNoise(d, crossColumn(o.Classes, sd)).Factor},
 	}
 	if found, ok := c.calibrate(rng); ok {
 		out.Calibration = &found
@@ -111,9 +114,9 @@ var nestedScales = []float64{0, 0.25, 1}
 // features' fit by more than noise and sampling explain, so noise alone rarely brings in more
 // features. Of the fits that count, fit returns the one with the least risk. All is post-processing
 // of mu. With a given λ no risk is estimated, and fit uses the nested features alone.
-func (c CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise,
+func (c CrossFitTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise,
 	rng *rand.Rand) (Fit, *mat.Dense) {
-	if c.Nested == 0 {
+	if c.LeadingFeatures == 0 {
 		t := sphere(pool.X, pool.Weight, noise)
 		return fitVotes(pool.X, pool.Weight, mu, noise, c.FitTerms, t, rng), t
 	}
@@ -125,7 +128,7 @@ func (c CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise,
 		scaling := mat.NewDense(d, d, nil) // diagonal
 		for j := range d {
 			scaling.Set(j, j, 1)
-			if j >= c.Nested && j < d-1 {
+			if j >= c.LeadingFeatures && j < d-1 {
 				scaling.Set(j, j, scale)
 			}
 		}

@@ -11,35 +11,35 @@ import (
 	"caucus/aggregation/solving"
 )
 
-// LawOf returns the distribution of the errors of weights f that FitWeights fitted to noisy means.
-// A change ν of the means changes the tilt β by about (cov+λ)⁻¹ν.
-func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
+// WeightErrorsOf returns the distribution of the errors of weights f that FitWeights fitted to
+// noisy means. A change ν of the means changes the tilt β by about (cov+λ)⁻¹ν.
+func WeightErrorsOf(x *mat.Dense, f WeightFit, noise Noise) *WeightErrors {
 	l := newWeightLaw(x, f.Weight)
 	if f.Lambda == 0 { // the zero model does not depend on the noise
 		return l
 	}
-	l.slope = solving.NewRidged(l.cov, f.Lambda).Inverse()
+	l.slope = solving.NewRidgeCholesky(l.cov, f.Lambda).Inverse()
 	if noise.Factor != nil {
 		l.factor = times(l.slope, noise.Factor)
 	}
 	return l
 }
 
-// LawOfTilt returns the distribution of the errors of a tilt released with noise of deviation sd on
-// each coefficient.
-func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
+// TiltErrorsOf returns the distribution of the errors of a tilt released with noise of deviation sd
+// on each coefficient.
+func TiltErrorsOf(x *mat.Dense, f WeightFit, sd float64) *WeightErrors {
 	l := newWeightLaw(x, f.Weight)
 	if sd > 0 {
-		l.factor = Isotropic(len(f.Beta), sd).Factor
+		l.factor = IsotropicNoise(len(f.Beta), sd).Factor
 	}
 	return l
 }
 
-// WorstNoise bounds Answer's Noise over all queries with values in [0,1]. With F the factor, |⟨Fᵀg,
-// v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
-// largest eigenvalue of FᵀcovF. This is the noise part of the asymptotic variance of Ji & Elkan
-// 2013, Theorem 2, for the worst query.
-func (w *WeightLaw) WorstNoise() float64 {
+// MaxNoiseSD bounds EstimateMean's NoiseSD over all queries with values in [0,1]. With F the
+// factor, |⟨Fᵀg, v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most
+// Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the largest eigenvalue of FᵀcovF. This is the noise part of the
+// asymptotic variance of Ji & Elkan 2013, Theorem 2, for the worst query.
+func (w *WeightErrors) MaxNoiseSD() float64 {
 	if w.factor == nil {
 		return 0
 	}
@@ -53,18 +53,18 @@ func (w *WeightLaw) WorstNoise() float64 {
 			s.SetSym(i, j, (both.At(i, j)+both.At(j, i))/2)
 		}
 	}
-	values := solving.MetricOfMoment(s).Values
+	values := solving.SpectrumOfMoment(s).Values
 	return math.Sqrt(values[p-1]) / 2
 }
 
 // Residual compares three means of a feature: in the release, in the weighted pool, and in the
 // pool.
 type Residual struct {
-	Feature   string  `json:"feature"`
-	Released  float64 `json:"released"`
-	Weighted  float64 `json:"weighted"`
-	Pool      float64 `json:"pool"`
-	Deviation float64 `json:"noise_sd"`
+	Feature      string  `json:"feature"`
+	ReleasedMean float64 `json:"released"`
+	WeightedMean float64 `json:"weighted"`
+	PoolMean     float64 `json:"pool"`
+	NoiseSD      float64 `json:"noise_sd"`
 }
 
 const (
@@ -80,10 +80,10 @@ const (
 // gaps lists features that the pool lacks, so that no weights help: their released mean is, by more
 // than noise explains, above twice the weighted pool's mean, or outside the range of the pool's
 // rows. x holds the rows of the law.
-func Residuals(fd *aggregation.FeatureDesign, x *mat.Dense, l *WeightLaw, means []float64,
+func Residuals(fd *aggregation.FeatureDesign, x *mat.Dense, l *WeightErrors, means []float64,
 	sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
-	s, names := 1/fd.Norm(), fd.Names()
+	s, names := 1/fd.MaxRowNorm(), fd.Names()
 	all := make([]Residual, len(means))
 	for j, m := range means {
 		low, high, pool := math.Inf(1), math.Inf(-1), 0.0
@@ -91,18 +91,22 @@ func Residuals(fd *aggregation.FeatureDesign, x *mat.Dense, l *WeightLaw, means 
 			v := x.At(i, j) / s
 			low, high, pool = math.Min(low, v), math.Max(high, v), pool+v/float64(n)
 		}
-		r := Residual{Feature: names[j], Released: m, Weighted: l.mean[j] / s, Pool: pool,
-			Deviation: sd}
+		r := Residual{Feature: names[j], ReleasedMean: m, WeightedMean: l.mean[j] / s,
+			PoolMean: pool,
+			NoiseSD:  sd}
 		all[j] = r
 		slack := gapNoise * sd
 		if m > high+slack || m < low-slack ||
-			(m > gapShare && r.Weighted < m/2 && m-r.Weighted > slack) {
+			(m > gapShare && r.WeightedMean < m/2 && m-r.WeightedMean > slack) {
 			gaps = append(gaps, r)
 		}
 	}
 	// Two levels of a column differ equally, but for last bits by processor. So round, and keep
 	// their order.
-	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
+	away := func(r Residual) float64 {
+		return math.Round(1e9 * math.Abs(
+			r.ReleasedMean-r.WeightedMean))
+	}
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps
 }

@@ -32,26 +32,27 @@ func TestWeightLaw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	floats.Scale(1/d.Norm(), means)
-	noise := Isotropic(d.Cells(), 0.002)
+	floats.Scale(1/d.MaxRowNorm(), means)
+	noise := IsotropicNoise(d.Cells(), 0.002)
 	fit := FitWeights(x, nil, means, noise, 0.01, 0, rng)
-	law := LawOf(x, fit, noise)
-	stated := law.Answer(b, UnreleasedShift{Records: 1})
+	law := WeightErrorsOf(x, fit, noise)
+	stated := law.EstimateMean(b, UnreleasedShift{Records: 1})
 
 	answers := make([]float64, 400)
 	ratios := make([]float64, 400)
 	const sd = 0.02
-	ofTilt := LawOfTilt(x, fit, sd)
+	ofTilt := TiltErrorsOf(x, fit, sd)
 	for k := range answers {
 		m := noise.Draw(1, rng).RawMatrix().Data
 		floats.Add(m, means)
-		answers[k] = newWeightLaw(x, FitWeights(x, nil, m, noise, 0.01, 0, rng).Weight).Answer(b,
+		answers[k] = newWeightLaw(x, FitWeights(x, nil, m, noise, 0.01, 0,
+			rng).Weight).EstimateMean(b,
 			UnreleasedShift{Records: 1}).Estimate
 		beta := append([]float64{}, fit.Beta...)
 		for j := range beta {
 			beta[j] += sd * rng.NormFloat64()
 		}
-		ratios[k] = newWeightLaw(x, Weigh(x, beta).Weight).Answer(b,
+		ratios[k] = newWeightLaw(x, WeightsOfTilt(x, beta).Weight).EstimateMean(b,
 			UnreleasedShift{Records: 1}).Estimate
 	}
 	for _, c := range []struct {
@@ -59,8 +60,8 @@ func TestWeightLaw(t *testing.T) {
 		answers     []float64
 		stated, cap float64
 	}{
-		{"entropy", answers, stated.Noise, law.WorstNoise()},
-		{"tilt", ratios, ofTilt.Answer(b, UnreleasedShift{Records: 1}).Noise, ofTilt.WorstNoise()},
+		{"entropy", answers, stated.NoiseSD, law.MaxNoiseSD()},
+		{"tilt", ratios, ofTilt.EstimateMean(b, UnreleasedShift{Records: 1}).NoiseSD, ofTilt.MaxNoiseSD()},
 	} {
 		mean := floats.Sum(c.answers) / 400
 		spread := 0.0
@@ -80,21 +81,22 @@ func TestWeightLaw(t *testing.T) {
 	for i := range ward {
 		ward[i] = pool.At(i, 1)
 	}
-	if tight := LawOf(x, FitWeights(x, nil, means, noise, 1e-6, 0, rng), noise).Answer(ward,
-		UnreleasedShift{Records: 1}); tight.Sampling > 1e-3 {
-		t.Errorf("a matched feature has a sampling deviation of %v", tight.Sampling)
+	if tight := WeightErrorsOf(x, FitWeights(x, nil, means, noise, 1e-6, 0, rng),
+		noise).EstimateMean(ward,
+		UnreleasedShift{Records: 1}); tight.PoolSamplingSD > 1e-3 {
+		t.Errorf("a matched feature has a sampling deviation of %v", tight.PoolSamplingSD)
 	}
 }
 
 // TestWorstNoise: the bound over queries is attained by the half space of the worst direction.
 func TestWorstNoise(t *testing.T) {
 	x := mat.NewDense(4, 1, []float64{-1, -1, 1, 1})
-	f := Weigh(x, []float64{0})
-	law := LawOfTilt(x, f, 0.1)
-	if got := law.Answer([]float64{0, 0, 1, 1},
-		UnreleasedShift{Records: 1}).Noise; math.Abs(got-law.WorstNoise()) > 1e-12 ||
+	f := WeightsOfTilt(x, []float64{0})
+	law := TiltErrorsOf(x, f, 0.1)
+	if got := law.EstimateMean([]float64{0, 0, 1, 1},
+		UnreleasedShift{Records: 1}).NoiseSD; math.Abs(got-law.MaxNoiseSD()) > 1e-12 ||
 		math.Abs(got-0.05) > 1e-12 {
-		t.Errorf("noise %v, bound %v, want .05 for both", got, law.WorstNoise())
+		t.Errorf("noise %v, bound %v, want .05 for both", got, law.MaxNoiseSD())
 	}
 }
 
@@ -130,7 +132,7 @@ func TestMatchScore(t *testing.T) {
 	d := designs(t)["blocks"]
 	x := d.Rows(people(400, 0, rng))
 	truth := newWeightLaw(d.Rows(people(4000, 0.6, rng)), nil).mean
-	noise := Isotropic(d.Cells(), 0.02)
+	noise := IsotropicNoise(d.Cells(), 0.02)
 	const draws = 200
 	scores, distances := map[float64]float64{}, map[float64]float64{}
 	chosen := 0.0
@@ -148,7 +150,7 @@ func TestMatchScore(t *testing.T) {
 			if p.Lambda != 0 && p.Lambda < 0.001 {
 				continue // first order is too inaccurate there
 			}
-			scores[p.Lambda] += (p.Risk + p.Correction) / draws
+			scores[p.Lambda] += (p.Risk + p.Optimism) / draws
 			w := make([]float64, 400)
 			floats.AddConst(1, w)
 			if p.Lambda > 0 {
@@ -178,9 +180,9 @@ func TestMatchPathIsFinite(t *testing.T) {
 	mean := newWeightLaw(d.Rows(people(4000, 0.6, rng)), nil).mean
 	told := 0
 	for _, sd := range []float64{0.001, 0.003, 0.01, 0.03, 0.1} {
-		fit := MatchWeights(x, mean, Isotropic(d.Cells(), sd), 0, 0, rng)
+		fit := MatchWeights(x, mean, IsotropicNoise(d.Cells(), sd), 0, 0, rng)
 		for _, p := range fit.Path {
-			if math.IsNaN(p.Risk+p.Correction) || math.IsInf(p.Risk+p.Correction, 0) {
+			if math.IsNaN(p.Risk+p.Optimism) || math.IsInf(p.Risk+p.Optimism, 0) {
 				t.Errorf("noise %v: the path holds %+v", sd, p)
 			}
 		}

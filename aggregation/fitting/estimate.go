@@ -19,20 +19,21 @@ type Estimate struct {
 	NoiseHigh float64 `json:"noise_high"`
 }
 
-// Possible returns the estimate or, if noise made the estimate impossible, the nearest end of its
-// interval.
-func (e Estimate) Possible() float64 { return min(max(e.Value, e.Low), e.High) }
+// NearestPossible returns the estimate or, if noise made the estimate impossible, the nearest end
+// of its interval.
+func (e Estimate) NearestPossible() float64 { return min(max(e.Value, e.Low), e.High) }
 
-// Noisy is a number with independent noise of this variance.
-type Noisy struct{ Value, Variance float64 }
+// NoisyNumber is a number with independent noise of this variance.
+type NoisyNumber struct{ Value, Variance float64 }
 
-// Ratio estimates above/below, two numbers with independent noises. perRecord is the variance of
-// what one record adds to above − (above/below)·below, for the sampling error. The intervals are
-// Fieller's (1954): all x for which above − x·below is within 1.96 standard deviations of 0. Ratio
-// returns nil (unknown) if below is less than LeastTotal standard deviations of its noise.
-func Ratio(above, below Noisy, perRecord float64) *Estimate {
+// EstimateRatio estimates above/below, two numbers with independent noises. perRecord is the
+// variance of what one record adds to above − (above/below)·below, for the sampling error. The
+// intervals are Fieller's (1954): all x for which above − x·below is within 1.96 standard
+// deviations of 0. EstimateRatio returns nil (unknown) if below is less than LeastTotal standard
+// deviations of its noise.
+func EstimateRatio(above, below NoisyNumber, perRecord float64) *Estimate {
 	n := below.Value
-	if !(n > 0) || n < aggregation.LeastTotal*math.Sqrt(below.Variance) {
+	if !(n > 0) || n < aggregation.MinTotalSDs*math.Sqrt(below.Variance) {
 		return nil
 	}
 	e := Estimate{Value: above.Value / n}
@@ -48,20 +49,21 @@ func Ratio(above, below Noisy, perRecord float64) *Estimate {
 	return &e
 }
 
-// Share is Ratio for a number of records and the number of all, a part of which they are.
-func Share(above, below Noisy) *Estimate {
-	e := Ratio(above, below, 0)
+// EstimateShare is EstimateRatio for a number of records and the number of all, a part of which
+// they are.
+func EstimateShare(above, below NoisyNumber) *Estimate {
+	e := EstimateRatio(above, below, 0)
 	if e == nil {
 		return nil
 	}
 	// A share of 0 or 1 would have no sampling error, so assume at least one record in and one not
 	// in the share.
 	p := math.Min(math.Max(e.Value, 1/below.Value), 1-1/below.Value)
-	return Ratio(above, below, p*(1-p)).Within(0, 1)
+	return EstimateRatio(above, below, p*(1-p)).ClipIntervals(0, 1)
 }
 
-// Within cuts off the intervals at low and high. It does not change the value.
-func (e *Estimate) Within(low, high float64) *Estimate {
+// ClipIntervals cuts off the intervals at low and high. It does not change the value.
+func (e *Estimate) ClipIntervals(low, high float64) *Estimate {
 	if e == nil {
 		return nil
 	}
@@ -71,8 +73,9 @@ func (e *Estimate) Within(low, high float64) *Estimate {
 	return e
 }
 
-// Scaled applies an increasing function to the value and the ends of the intervals. nil stays nil.
-func (e *Estimate) Scaled(f func(float64) float64) *Estimate {
+// Transform applies an increasing function to the value and the ends of the intervals. nil stays
+// nil.
+func (e *Estimate) Transform(f func(float64) float64) *Estimate {
 	if e == nil {
 		return nil
 	}

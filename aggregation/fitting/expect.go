@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	referenceSpread = 2.0 // standard deviation of the scores of Teach's model, for two classes
+	referenceSpread = 2.0 // standard deviation of a teacher's scores, for two classes
 	referenceMany   = 4.0 // the same for more classes
 	referenceShare  = 0.75
 )
 
-// Reference is a problem for choosing a map: the votes follow a linear teacher exactly, plus noise.
-type Reference struct {
+// ReferenceProblem is a problem for choosing a map: the votes follow a linear teacher exactly, plus
+// noise.
+type ReferenceProblem struct {
 	X       *mat.Dense
 	Mu      *mat.Dense
 	Lambda  float64
 	Classes int
 }
 
-// Teach returns a random linear teacher's class probabilities (N×classes) of rows x (last column:
-// the intercept).
-func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
+// TeacherProbabilities returns a random linear teacher's class probabilities (N×classes) of rows x
+// (last column: the intercept).
+func TeacherProbabilities(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	n, d := x.Dims()
-	columns := learners.Columns(classes)
+	columns := learners.WeightColumns(classes)
 	w := mat.NewDense(d, columns, nil)
 	for j := range d - 1 {
 		for k := range columns {
@@ -59,8 +60,9 @@ func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	return teacher.Probabilities(x)
 }
 
-// FreeShares returns the columns of p that moments use: all, or for two classes only the second.
-func FreeShares(p *mat.Dense) *mat.Dense {
+// IndependentColumns returns the columns of p that moments use: all, or for two classes only the
+// second.
+func IndependentColumns(p *mat.Dense) *mat.Dense {
 	n, classes := p.Dims()
 	if classes > 2 {
 		return p
@@ -68,8 +70,9 @@ func FreeShares(p *mat.Dense) *mat.Dense {
 	return mat.DenseCopyOf(p.Slice(0, n, 1, 2))
 }
 
-// Expected returns a function for a model's expected accuracy on rows x with class probabilities p.
-func Expected(x, p *mat.Dense) func(learners.Linear) float64 {
+// ExpectedAccuracy returns a function for a model's expected accuracy on rows x with class
+// probabilities p.
+func ExpectedAccuracy(x, p *mat.Dense) func(learners.Linear) float64 {
 	return func(m learners.Linear) float64 {
 		total := 0.0
 		for i, k := range m.Predict(x) {
@@ -79,13 +82,13 @@ func Expected(x, p *mat.Dense) func(learners.Linear) float64 {
 	}
 }
 
-func (r *Reference) fit(mu *mat.Dense, noise Noise, lambda float64) learners.Linear {
+func (r *ReferenceProblem) fit(mu *mat.Dense, noise Noise, lambda float64) learners.Linear {
 	rng := rand.New(rand.NewPCG(3, 4))
 	return FitVotes(r.X, nil, mu, noise, FitTerms{Classes: r.Classes, Lambda: lambda}, rng).Model
 }
 
-// UnderNoise returns the mean score of fits under fresh, scaled noise.
-func (r *Reference) UnderNoise(noise Noise, scale float64, draws int,
+// MeanScoreUnderNoise returns the mean score of fits under fresh, scaled noise.
+func (r *ReferenceProblem) MeanScoreUnderNoise(noise Noise, scale float64, draws int,
 	score func(learners.Linear) float64) float64 {
 	rng := rand.New(rand.NewPCG(5, 6))
 	scaled := noise
@@ -94,7 +97,7 @@ func (r *Reference) UnderNoise(noise Noise, scale float64, draws int,
 	total := 0.0
 	for range draws {
 		var mu mat.Dense
-		mu.Add(r.Mu, scaled.Draw(learners.Columns(r.Classes), rng))
+		mu.Add(r.Mu, scaled.Draw(learners.WeightColumns(r.Classes), rng))
 		total += score(r.fit(&mu, scaled, r.Lambda))
 	}
 	return total / float64(draws)

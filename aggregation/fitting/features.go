@@ -12,11 +12,11 @@ import (
 	"caucus/dataset"
 )
 
-// BinsOf returns the means of a number's bins, nil if the design has none.
-func BinsOf(fd *aggregation.FeatureDesign, b dataset.Block, means []float64) []float64 {
+// BinMeans returns the means of a number's bins, nil if the design has none.
+func BinMeans(fd *aggregation.FeatureDesign, b dataset.Block, means []float64) []float64 {
 	for _, g := range fd.Groups {
 		if g.Bins > 0 && g.First == b {
-			return means[g.Cell : g.Cell+g.Width]
+			return means[g.FirstCell : g.FirstCell+g.Width]
 		}
 	}
 	return nil
@@ -33,13 +33,13 @@ func FeatureMeans(fd *aggregation.FeatureDesign, sums []float64, n float64) ([]f
 		out[j] = v / (aggregation.SumScale * n)
 	}
 	for _, g := range fd.Groups {
-		project(g, out[g.Cell:g.Cell+g.Width])
+		project(g, out[g.FirstCell:g.FirstCell+g.Width])
 	}
 	return out, nil
 }
 
 func project(g aggregation.FeatureGroup, means []float64) {
-	if g.Total {
+	if g.SumsToOne {
 		copy(means, ProjectSimplex(means, 1))
 		return
 	}
@@ -52,18 +52,18 @@ func project(g aggregation.FeatureGroup, means []float64) {
 const noiseDraws = 64
 
 // FeatureNoise returns the law of the noise on means (from FeatureMeans), in the units of the
-// design's Rows, for noise of deviation sd (see MeanDeviation). Projection changes the noise, so
+// design's Rows, for noise of deviation sd (see MeanNoiseSD). Projection changes the noise, so
 // fresh public draws around the means are projected too, group by group.
 func FeatureNoise(fd *aggregation.FeatureDesign, means []float64, sd float64, laplace bool,
 	rng *rand.Rand) Noise {
 	if len(fd.Groups) == 0 {
-		return Noise{Factor: Isotropic(fd.Cells(), sd).Factor, Laplace: laplace}
+		return Noise{Factor: IsotropicNoise(fd.Cells(), sd).Factor, Laplace: laplace}
 	}
-	f, scale := mat.NewDense(fd.Cells(), fd.Cells(), nil), 1/fd.Norm()
+	f, scale := mat.NewDense(fd.Cells(), fd.Cells(), nil), 1/fd.MaxRowNorm()
 	for _, g := range fd.Groups {
-		at := means[g.Cell : g.Cell+g.Width]
+		at := means[g.FirstCell : g.FirstCell+g.Width]
 		errors := mat.NewDense(g.Width, noiseDraws, nil)
-		raw := Isotropic(g.Width, sd)
+		raw := IsotropicNoise(g.Width, sd)
 		raw.Laplace = laplace
 		fresh := raw.Draw(noiseDraws, rng)
 		for k := range noiseDraws {
@@ -75,15 +75,16 @@ func FeatureNoise(fd *aggregation.FeatureDesign, means []float64, sd float64, la
 		}
 		c := mat.NewSymDense(g.Width, nil)
 		c.SymOuterK(scale*scale/noiseDraws, errors)
-		f.Slice(g.Cell, g.Cell+g.Width, g.Cell, g.Cell+g.Width).(*mat.Dense).Copy(squareRoot(c))
+		f.Slice(g.FirstCell, g.FirstCell+g.Width, g.FirstCell,
+			g.FirstCell+g.Width).(*mat.Dense).Copy(squareRoot(c))
 	}
 	return Noise{Factor: f, Laplace: laplace}
 }
 
-// WithSampling adds sampling to a law of the noise on means: n records are matched by N pool rows x
-// (from FeatureDesign.Rows), so it adds the pool's covariance over n and over N. The search for λ
-// needs this, because weights also fit the chance deviations of the pool.
-func WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
+// AddSamplingNoise adds sampling to a law of the noise on means: n records are matched by N pool
+// rows x (from FeatureDesign.Rows), so it adds the pool's covariance over n and over N. The search
+// for λ needs this, because weights also fit the chance deviations of the pool.
+func AddSamplingNoise(noise Noise, x *mat.Dense, n float64) Noise {
 	rows, cells := x.Dims()
 	c := newWeightLaw(x, nil).cov
 	c.ScaleSym(1/n+1/float64(rows), c)
@@ -93,21 +94,21 @@ func WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
 	return Noise{Factor: f, Laplace: noise.Laplace}
 }
 
-// FeatureRecords returns the number of records in released CountedSums.
-func FeatureRecords(sums []float64) float64 { return sums[len(sums)-1] / aggregation.SumScale }
+// RecordsInSums returns the number of records in released sums with a count.
+func RecordsInSums(sums []float64) float64 { return sums[len(sums)-1] / aggregation.SumScale }
 
-// WithCount adds the noise of the record count to the distribution of the noise on means. off is
-// the count's relative standard deviation. Dividing by a noisy count scales all means alike, so the
-// noise gets one more direction, across all groups: half the difference of the means scaled by
+// AddCountNoise adds the noise of the record count to the distribution of the noise on means. off
+// is the count's relative standard deviation. Dividing by a noisy count scales all means alike, so
+// the noise gets one more direction, across all groups: half the difference of the means scaled by
 // 1±off, projected as in FeatureMeans.
-func WithCount(fd *aggregation.FeatureDesign, noise Noise, means []float64, off float64) Noise {
-	cells, scale := fd.Cells(), 1/fd.Norm()
+func AddCountNoise(fd *aggregation.FeatureDesign, noise Noise, means []float64, off float64) Noise {
+	cells, scale := fd.Cells(), 1/fd.MaxRowNorm()
 	up, down := make([]float64, cells), make([]float64, cells)
 	floats.ScaleTo(up, 1+off, means)
 	floats.ScaleTo(down, 1-off, means)
 	for _, g := range fd.Groups {
-		project(g, up[g.Cell:g.Cell+g.Width])
-		project(g, down[g.Cell:g.Cell+g.Width])
+		project(g, up[g.FirstCell:g.FirstCell+g.Width])
+		project(g, down[g.FirstCell:g.FirstCell+g.Width])
 	}
 	_, have := noise.Factor.Dims()
 	f := mat.NewDense(cells, have+1, nil)

@@ -31,7 +31,7 @@ func TestFeatureMeans(t *testing.T) {
 		}
 		rows := d.Rows(x)
 		for j, m := range means {
-			want := mat.Sum(rows.ColView(j)) / 500 * d.Norm()
+			want := mat.Sum(rows.ColView(j)) / 500 * d.MaxRowNorm()
 			if math.Abs(m-want) > 1e-5 { // truncation to 2⁻²⁰
 				t.Errorf("%s, %s: mean %v, want %v", name, d.Names()[j], m, want)
 			}
@@ -47,13 +47,13 @@ func TestFeatureMeans(t *testing.T) {
 		means, _ = FeatureMeans(d, raw, 500)
 		for _, g := range d.Groups {
 			sum := 0.0
-			for _, v := range means[g.Cell : g.Cell+g.Width] {
+			for _, v := range means[g.FirstCell : g.FirstCell+g.Width] {
 				if v < 0 || v > 1 {
 					t.Errorf("%s: a mean of %v", name, v)
 				}
 				sum += v
 			}
-			if g.Total && math.Abs(sum-1) > 1e-9 {
+			if g.SumsToOne && math.Abs(sum-1) > 1e-9 {
 				t.Errorf("%s: a total of %v", name, sum)
 			}
 		}
@@ -80,7 +80,7 @@ func TestFeatureNoise(t *testing.T) {
 	cov := FeatureNoise(d, at, sd, true, rng).Covariance()
 	got := make([]float64, d.Cells())
 	const draws = 4000
-	noise := Isotropic(d.Cells(), sd*2000*aggregation.SumScale)
+	noise := IsotropicNoise(d.Cells(), sd*2000*aggregation.SumScale)
 	noise.Laplace = true
 	for range draws {
 		noisy := noise.Draw(1, rng).RawMatrix().Data
@@ -91,7 +91,7 @@ func TestFeatureNoise(t *testing.T) {
 		}
 	}
 	for j, v := range got {
-		want := cov.At(j, j) * d.Norm() * d.Norm()
+		want := cov.At(j, j) * d.MaxRowNorm() * d.MaxRowNorm()
 		if v > 3.3*want+1e-7 || want > 3.3*v+1e-7 {
 			t.Errorf("%s: variance %.3g, stated %.3g", d.Names()[j], v, want)
 		}

@@ -20,8 +20,8 @@ const intervalRounds = 6
 
 // CalibrateLabels turns the scores of a fit to noisy labels into probabilities of the true labels,
 // from the same labels. fit is FitLabels' result for the same x, y and options. Let u be the
-// unbiased estimate of a record's class (learners.Channel.Unbiased), and p the probabilities of
-// scores s after recalibration. CalibrateLabels solves over the N records
+// unbiased estimate of a record's class (learners.LabelChannel.Unbiased), and p the probabilities
+// of scores s after recalibration. CalibrateLabels solves over the N records
 //
 //	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
 //
@@ -77,9 +77,9 @@ func CalibrateLabels(o aggregation.LabelOptions, fit LabelFit, x *mat.Dense, y [
 	if !lowest || !highest {
 		return nil
 	}
-	all, scatter := solving.Inner(held, held), 0.0
+	all, scatter := solving.FrobeniusProduct(held, held), 0.0
 	for _, s := range off {
-		scatter += solving.Inner(s, s)
+		scatter += solving.FrobeniusProduct(s, s)
 	}
 	more := all / (all - scatter/calibrationFolds)
 	if !(more > 0) { // the scatter of the fits explains all variance of the scores
@@ -138,7 +138,7 @@ func (l labels) heldOut(x *mat.Dense, y []int, lambda float64,
 	for to, i := range rng.Perm(n) {
 		fold[i] = to % calibrationFolds
 	}
-	held = mat.NewDense(n, learners.Columns(l.Channel.Classes), nil)
+	held = mat.NewDense(n, learners.WeightColumns(l.Channel.Classes), nil)
 	for f := range calibrationFolds {
 		var in []int
 		for i := range y {
@@ -160,7 +160,7 @@ func (l labels) heldOut(x *mat.Dense, y []int, lambda float64,
 			}
 		}
 	}
-	mean := mat.NewDense(n, learners.Columns(l.Channel.Classes), nil)
+	mean := mat.NewDense(n, learners.WeightColumns(l.Channel.Classes), nil)
 	for _, s := range off {
 		mean.Add(mean, s)
 	}

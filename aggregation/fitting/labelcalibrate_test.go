@@ -16,7 +16,7 @@ import (
 // linearWorld returns log odds that are linear in rows of d numbers, the last one the intercept.
 func linearWorld(classes, d int) learners.Linear {
 	r := rand.New(rand.NewPCG(uint64(classes), 8))
-	c := learners.Columns(classes)
+	c := learners.WeightColumns(classes)
 	truth := learners.Linear{W: mat.NewDense(d, c, nil), Classes: classes}
 	for i := range d * c {
 		truth.W.RawMatrix().Data[i] = 4 * r.NormFloat64()
@@ -28,7 +28,8 @@ func linearWorld(classes, d int) learners.Linear {
 }
 
 // worldRows returns n rows of a world, with labels that came through a channel.
-func worldRows(truth learners.Linear, n int, c learners.Channel, r *rand.Rand) (*mat.Dense, []int) {
+func worldRows(truth learners.Linear, n int, c learners.LabelChannel, r *rand.Rand) (*mat.Dense,
+	[]int) {
 	d, _ := truth.W.Dims()
 	x := mat.NewDense(n, d, nil)
 	for i := range n {
@@ -59,7 +60,7 @@ func worldRows(truth learners.Linear, n int, c learners.Channel, r *rand.Rand) (
 func slopeOf(t *testing.T, m, truth learners.Linear, r *rand.Rand) float64 {
 	t.Helper()
 	const fresh = 4000
-	x, _ := worldRows(truth, fresh, learners.Channel{Keep: 1, Classes: truth.Classes}, r)
+	x, _ := worldRows(truth, fresh, learners.LabelChannel{Keep: 1, Classes: truth.Classes}, r)
 	s, p := m.Scores(x), truth.Probabilities(x)
 	_, c := s.Dims()
 	share, along := make([]float64, c), 0.0
@@ -95,11 +96,12 @@ func TestCalibrateLabels(t *testing.T) {
 			{2, "sigmoid", aggregation.CorrectionNone, .95, 1e-5},
 			{3, "logistic", aggregation.CorrectionBackward, .95, 1e-3}},
 		1) {
-		loss, err := learners.LossNamed(c.loss)
+		loss, err := learners.FindLoss(c.loss)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := aggregation.LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes}, Loss: loss,
+		o := aggregation.LabelOptions{Channel: learners.LabelChannel{Keep: c.keep,
+			Classes: c.classes}, Loss: loss,
 			Risk: aggregation.RiskAccuracy, Correction: c.correction, Lambda: c.lambda}
 		truth := linearWorld(c.classes, d)
 		var off, circular []float64
@@ -115,8 +117,8 @@ func TestCalibrateLabels(t *testing.T) {
 				t.Fatal("no calibration")
 			}
 			want := slopeOf(t, fit.Model, truth, r)
-			off = append(off, math.Log(found.Slope/want)/found.Error())
-			s, columns := fit.Model.Scores(x), learners.Columns(c.classes)
+			off = append(off, math.Log(found.Slope/want)/found.RelativeSlopeSD())
+			s, columns := fit.Model.Scores(x), learners.WeightColumns(c.classes)
 			share, along := make([]float64, columns), 0.0
 			for i, k := range y {
 				for column := range columns {
@@ -126,7 +128,7 @@ func TestCalibrateLabels(t *testing.T) {
 				}
 			}
 			if in, ok := learners.Recalibrate(s, nil, share, along); ok {
-				circular = append(circular, math.Log(in.Slope/want)/found.Error())
+				circular = append(circular, math.Log(in.Slope/want)/found.RelativeSlopeSD())
 			}
 		}
 		mean, sd := stat.MeanStdDev(off, nil)
@@ -143,11 +145,11 @@ func TestCalibrateLabels(t *testing.T) {
 // TestCalibrateLabelsRefuses: there is no slope for too few records, labels without signal, or a
 // missing class.
 func TestCalibrateLabelsRefuses(t *testing.T) {
-	loss, err := learners.LossNamed("logistic")
+	loss, err := learners.FindLoss("logistic")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := aggregation.LabelOptions{Channel: learners.Channel{Keep: .75, Classes: 2}, Loss: loss,
+	o := aggregation.LabelOptions{Channel: learners.LabelChannel{Keep: .75, Classes: 2}, Loss: loss,
 		Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward, Lambda: 1e-3}
 	truth := linearWorld(2, 6)
 	for name, c := range map[string]struct {
@@ -158,7 +160,7 @@ func TestCalibrateLabelsRefuses(t *testing.T) {
 		"one class": {400, func(int) int { return 1 }},
 	} {
 		r := rand.New(rand.NewPCG(1, 1))
-		x, y := worldRows(truth, c.rows, learners.Channel{Keep: 1, Classes: 2}, r)
+		x, y := worldRows(truth, c.rows, learners.LabelChannel{Keep: 1, Classes: 2}, r)
 		for i := range y {
 			y[i] = c.label(i)
 		}

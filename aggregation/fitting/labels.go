@@ -18,16 +18,16 @@ type LabelFit struct {
 	Model learners.Linear
 	// Lambda is the ridge used, Path the search for it.
 	Lambda float64
-	Path   []LabelPoint
+	Path   []LabelRidgePoint
 }
 
-// LabelPoint is one step of the search for the ridge.
-type LabelPoint struct {
+// LabelRidgePoint is one step of the search for the ridge.
+type LabelRidgePoint struct {
 	Lambda float64 `json:"lambda"`
-	// Held is the unbiased held-out risk. Error is the standard error of its difference from the
-	// best.
-	Held  float64 `json:"held_out"`
-	Error float64 `json:"standard_error,omitempty"`
+	// HeldOutRisk is the unbiased held-out risk. HeldOutSE is the standard error of its difference
+	// from the best.
+	HeldOutRisk float64 `json:"held_out"`
+	HeldOutSE   float64 `json:"standard_error,omitempty"`
 }
 
 // labels is a fit to noisy labels.
@@ -117,17 +117,17 @@ func pickLabelled(x *mat.Dense, y, keep []int) (*mat.Dense, []int) {
 	return px, py
 }
 
-func (l labels) costs(y []int) []learners.ClassCost {
-	base := learners.PlainCost()
-	channel := learners.Channel{Keep: 1, Classes: l.Channel.Classes}
+func (l labels) costs(y []int) []learners.ClassWeights {
+	base := learners.PlainWeights()
+	channel := learners.LabelChannel{Keep: 1, Classes: l.Channel.Classes}
 	if l.Correction == aggregation.CorrectionBackward {
-		base, channel = learners.BackwardCost(l.Channel), l.Channel
+		base, channel = learners.BackwardWeights(l.Channel), l.Channel
 	}
-	costs := make([]learners.ClassCost, learners.Columns(l.Channel.Classes))
+	costs := make([]learners.ClassWeights, learners.WeightColumns(l.Channel.Classes))
 	// For the AUC with a symmetric loss, the corrections of a pair's two labels cancel up to a
 	// factor.
 	if l.Loss.Symmetric() && l.Risk == aggregation.RiskAUC {
-		base = learners.PlainCost()
+		base = learners.PlainWeights()
 	}
 	shares := DebiasedShares(y, channel)
 	for k := range costs {
@@ -153,7 +153,7 @@ func (l labels) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, error) {
 	if l.Risk == aggregation.RiskAUC {
 		return learners.NewRankRisk(x, y, l.Channel.Classes, l.Loss, l.costs(y), rng)
 	}
-	var forward *learners.Channel
+	var forward *learners.LabelChannel
 	if l.Correction == aggregation.CorrectionForward {
 		forward = &l.Channel
 	}
@@ -166,7 +166,7 @@ func (l labels) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []f
 	if l.Loss.Convex() && l.Correction == aggregation.CorrectionNone {
 		return nil
 	}
-	squared, err := learners.LossNamed("squared")
+	squared, err := learners.FindLoss("squared")
 	if err != nil {
 		return nil
 	}
@@ -184,16 +184,16 @@ func (l labels) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []f
 
 func (l labels) solve(risk labelRisk, lambda, gradient float64, iterations int,
 	start []float64) learners.Linear {
-	risk.SetRidge(lambda / l.Loss.Scale())
+	risk.SetRidge(lambda / l.Loss.ScoreScale())
 	w, _ := learners.Minimize(risk, start,
-		learners.Settings{GradientNorm: gradient, MaxIterations: iterations})
+		learners.MinimiseSettings{GradientNorm: gradient, MaxIterations: iterations})
 	return learners.NewLinear(w, l.Channel.Classes)
 }
 
-// LabelRidges returns the ridges of a search, in order; a search may stop before the last.
-func LabelRidges() []float64 { return slices.Clone(labelRidges) }
+// SearchedRidges returns the ridges of a search, in order; a search may stop before the last.
+func SearchedRidges() []float64 { return slices.Clone(labelRidges) }
 
-func (l labels) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelPoint,
+func (l labels) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelRidgePoint,
 	error) {
 	folds := min(labelFolds, len(y))
 	if folds < 2 {
@@ -227,20 +227,20 @@ func (l labels) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelP
 		hx, hy := pickLabelled(x, y, out)
 		parts[f] = part{risk: risk, x: hx, y: hy, w: l.start(tx, ty, labelRidges[0], rng)}
 	}
-	var path []LabelPoint
+	var path []LabelRidgePoint
 	var held [][]float64 // held-out risk of each fold, by ridge
 	best, worse := 0, 0
 	for r, ridge := range labelRidges {
-		point, here := LabelPoint{Lambda: ridge}, make([]float64, folds)
+		point, here := LabelRidgePoint{Lambda: ridge}, make([]float64, folds)
 		for f := range parts {
 			p := &parts[f]
 			model := l.solve(p.risk, ridge, labelGradient, labelSearching, p.w)
 			p.w = model.W.RawMatrix().Data
 			here[f] = l.measure(model, p.x, p.y)
-			point.Held += here[f] / float64(folds)
+			point.HeldOutRisk += here[f] / float64(folds)
 		}
 		path, held = append(path, point), append(held, here)
-		if point.Held < path[best].Held {
+		if point.HeldOutRisk < path[best].HeldOutRisk {
 			best = r
 		}
 		if more, spread := compare(here, held[best]); more > 2*spread {
@@ -255,7 +255,7 @@ func (l labels) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelP
 	chosen := best
 	for r := len(path) - 1; r >= 0; r-- {
 		more, spread := compare(held[r], held[best])
-		path[r].Error = spread
+		path[r].HeldOutSE = spread
 		if r <= best && more <= spread {
 			chosen = r
 		}
@@ -276,7 +276,7 @@ func compare(a, b []float64) (mean, spread float64) {
 }
 
 func (l labels) measure(m learners.Linear, x *mat.Dense, y []int) float64 {
-	got := learners.Measure(m, x, y, l.Channel)
+	got := learners.MeasureScores(m, x, y, l.Channel)
 	switch l.Risk {
 	case aggregation.RiskBER:
 		return got.BER
@@ -349,7 +349,7 @@ type LabelShares struct {
 // DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true
 // labels, the variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²). Error uses the projected share as
 // the true share π.
-func DebiasedShares(y []int, c learners.Channel) LabelShares {
+func DebiasedShares(y []int, c learners.LabelChannel) LabelShares {
 	s := LabelShares{Share: make([]float64, c.Classes), Error: make([]float64, c.Classes)}
 	n := 0.0
 	for _, k := range y {
@@ -370,11 +370,11 @@ func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	for k := range s.Share {
 		s.Share[k] = (s.Share[k]/n - q) / (p - q)
 	}
-	return LabelSharesOf(s.Share, n, c)
+	return NewLabelShares(s.Share, n, c)
 }
 
-// LabelSharesOf adds projection and error to debiased shares of n labels.
-func LabelSharesOf(share []float64, n float64, c learners.Channel) LabelShares {
+// NewLabelShares adds projection and error to debiased shares of n labels.
+func NewLabelShares(share []float64, n float64, c learners.LabelChannel) LabelShares {
 	s := LabelShares{Share: share, Projected: ProjectSimplex(share, 1),
 		Error: make([]float64, c.Classes)}
 	p, q := c.Keep, c.Flip()

@@ -59,14 +59,15 @@ func TestFitLabels(t *testing.T) {
 	}{{2, 0.7, 0.85}, {4, 0.55, 0.7}} {
 		x, _, noisy := noisyProblem(1, testlevel.N(t, 1000, 2500), 6, c.classes, c.keep)
 		tx, truth, _ := noisyProblem(2, 2000, 6, c.classes, 1)
-		clear := learners.Channel{Keep: 1, Classes: c.classes}
+		clear := learners.LabelChannel{Keep: 1, Classes: c.classes}
 		for _, loss := range learners.Losses() {
 			for _, risk := range aggregation.Risks() {
 				for _, correction := range aggregation.Corrections() {
-					o := aggregation.LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes},
+					o := aggregation.LabelOptions{Channel: learners.LabelChannel{Keep: c.keep,
+						Classes: c.classes},
 						Loss: loss, Risk: risk, Correction: correction, Lambda: 1e-3}
 					if o.Validate() != nil || loss.Name() == "unhinged" && risk == aggregation.RiskAccuracy ||
-						loss.Unbalanced(c.classes) && risk == aggregation.RiskAccuracy ||
+						loss.MayIgnoreClass(c.classes) && risk == aggregation.RiskAccuracy ||
 						loss.Symmetric() && correction == aggregation.CorrectionNone && c.classes > 2 &&
 							risk == aggregation.RiskAccuracy {
 						continue
@@ -75,7 +76,7 @@ func TestFitLabels(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					m := learners.Measure(fit.Model, tx, truth, clear)
+					m := learners.MeasureScores(fit.Model, tx, truth, clear)
 					got := m.Accuracy
 					if risk == aggregation.RiskAUC {
 						got = m.AUC
@@ -95,8 +96,9 @@ func TestFitLabels(t *testing.T) {
 func TestSearchFindsARidge(t *testing.T) {
 	x, _, noisy := noisyProblem(1, 1500, 30, 2, 0.65)
 	tx, truth, _ := noisyProblem(2, 4000, 30, 2, 1)
-	loss, _ := learners.LossNamed("logistic")
-	o := aggregation.LabelOptions{Channel: learners.Channel{Keep: 0.65, Classes: 2}, Loss: loss,
+	loss, _ := learners.FindLoss("logistic")
+	o := aggregation.LabelOptions{Channel: learners.LabelChannel{Keep: 0.65, Classes: 2},
+		Loss: loss,
 		Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward}
 	accuracy := func(o aggregation.LabelOptions) float64 {
 		fit, err := FitLabels(x, noisy, o, rand.New(rand.NewPCG(4, 4)))
@@ -107,8 +109,8 @@ func TestSearchFindsARidge(t *testing.T) {
 		if !mat.Equal(fit.Model.W, again.Model.W) {
 			t.Error("another model the second time")
 		}
-		return learners.Measure(fit.Model, tx, truth,
-			learners.Channel{Keep: 1, Classes: 2}).Accuracy
+		return learners.MeasureScores(fit.Model, tx, truth,
+			learners.LabelChannel{Keep: 1, Classes: 2}).Accuracy
 	}
 	auto := accuracy(o)
 	for _, end := range []float64{labelRidges[0], labelRidges[len(labelRidges)-1]} {
@@ -120,9 +122,10 @@ func TestSearchFindsARidge(t *testing.T) {
 }
 
 func TestFitLabelsErrors(t *testing.T) {
-	logistic, _ := learners.LossNamed("logistic")
-	hinge, _ := learners.LossNamed("hinge")
-	good := aggregation.LabelOptions{Channel: learners.Channel{Keep: 0.8, Classes: 2}, Loss: logistic,
+	logistic, _ := learners.FindLoss("logistic")
+	hinge, _ := learners.FindLoss("hinge")
+	good := aggregation.LabelOptions{Channel: learners.LabelChannel{Keep: 0.8, Classes: 2},
+		Loss: logistic,
 		Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionNone}
 	for says, change := range map[string]func(*aggregation.LabelOptions){
 		"accuracy ber auc":      func(o *aggregation.LabelOptions) { o.Risk = "error" },
@@ -156,7 +159,7 @@ func TestFitLabelsErrors(t *testing.T) {
 // standard errors of the true shares (false alarms 1e-8 for each of 5 numbers), and their spread is
 // within a tenth of the stated error.
 func TestDebiasedShares(t *testing.T) {
-	c := learners.Channel{Keep: 0.5, Classes: 5}
+	c := learners.LabelChannel{Keep: 0.5, Classes: 5}
 	truth := make([]int, 300)
 	want := make([]float64, 5)
 	for i := range truth {

@@ -17,10 +17,12 @@ import (
 // to twice this length were as good.
 const meansLength = 0.3
 
-// MeansMu makes FitVotes' moments (d×learners.Columns(classes)) from the noisy sum of the parties'
-// directions: the mean direction times meansLength, plus the pool's mean row over K.
-func MeansMu(m *aggregation.MeansDesign, sum []float64, parties float64) (*mat.Dense, error) {
-	d, c := len(m.Mean), learners.Columns(m.Classes)
+// MomentsFromVectors makes FitVotes' moments (d×learners.WeightColumns(classes)) from the noisy sum
+// of the parties' directions: the mean direction times meansLength, plus the pool's mean row over
+// K.
+func MomentsFromVectors(m *aggregation.MeansDesign, sum []float64, parties float64) (*mat.Dense,
+	error) {
+	d, c := len(m.Mean), learners.WeightColumns(m.Classes)
 	if len(sum) != d*c {
 		return nil, fmt.Errorf("read a sum of means: have %d numbers, want %d features of %d columns", len(sum), d, c)
 	}
@@ -28,14 +30,14 @@ func MeansMu(m *aggregation.MeansDesign, sum []float64, parties float64) (*mat.D
 	for j := range d {
 		row := z.RawRowView(j)
 		for k := range row {
-			row[k] = sum[j*c+k] * meansLength / (float64(aggregation.MeansMost) * parties)
+			row[k] = sum[j*c+k] * meansLength / (float64(aggregation.MaxMeansEntry) * parties)
 		}
 		if c > 1 { // a row sums to 0, except for truncation and noise
-			solving.Centre(row, 0)
+			solving.ShiftToTotal(row, 0)
 		}
 	}
 	mu := mat.NewDense(d, c, nil)
-	mu.Mul(m.Back, z)
+	mu.Mul(m.InverseTransform, z)
 	for j, v := range m.Mean {
 		for k := range c {
 			mu.Set(j, k, mu.At(j, k)+v/float64(m.Classes))
@@ -44,9 +46,9 @@ func MeansMu(m *aggregation.MeansDesign, sum []float64, parties float64) (*mat.D
 	return mu, nil
 }
 
-// ExactMeansMu returns what MeansMu returns for a release without noise, if every party's mean
-// gives the moments mu.
-func ExactMeansMu(m *aggregation.MeansDesign, mu *mat.Dense) *mat.Dense {
+// ExactMomentsFromVectors returns what MomentsFromVectors returns for a release without noise, if
+// every party's mean gives the moments mu.
+func ExactMomentsFromVectors(m *aggregation.MeansDesign, mu *mat.Dense) *mat.Dense {
 	// about adds or removes the pool's mean row divided by K
 	about := func(from *mat.Dense, sign float64) *mat.Dense {
 		out := mat.DenseCopyOf(from)
@@ -56,18 +58,18 @@ func ExactMeansMu(m *aggregation.MeansDesign, mu *mat.Dense) *mat.Dense {
 		return out
 	}
 	var z, told mat.Dense
-	z.Mul(m.To, about(mu, -1))
+	z.Mul(m.Transform, about(mu, -1))
 	if norm := mat.Norm(&z, 2); norm > 0 {
 		z.Scale(meansLength/norm, &z)
 	}
-	told.Mul(m.Back, &z)
+	told.Mul(m.InverseTransform, &z)
 	return about(&told, 1)
 }
 
-// MeansNoise returns the distribution of MeansMu's noise if every cell of the sum has noise of this
-// variance.
+// MeansNoise returns the distribution of the noise of MomentsFromVectors if every cell of the sum
+// has noise of this variance.
 func MeansNoise(m *aggregation.MeansDesign, variance, parties float64) Noise {
-	f := mat.DenseCopyOf(m.Back)
-	f.Scale(math.Sqrt(variance)*meansLength/(float64(aggregation.MeansMost)*parties), f)
+	f := mat.DenseCopyOf(m.InverseTransform)
+	f.Scale(math.Sqrt(variance)*meansLength/(float64(aggregation.MaxMeansEntry)*parties), f)
 	return Noise{Factor: f, Centred: m.Classes > 2}
 }

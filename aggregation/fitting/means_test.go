@@ -15,7 +15,7 @@ import (
 func TestMeansNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	m := aggregation.NewMeansDesign(smallPool(30, 4, rng), nil, 2)
-	zero, err := MeansMu(m, make([]float64, 4), 10)
+	zero, err := MomentsFromVectors(m, make([]float64, 4), 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestMeansNoise(t *testing.T) {
 	for j := range 4 {
 		sum := make([]float64, 4)
 		sum[j] = 3
-		moved, _ := MeansMu(m, sum, 10)
+		moved, _ := MomentsFromVectors(m, sum, 10)
 		for i := range 4 {
 			if got, want := moved.At(i, 0)-zero.At(i, 0), factor.At(i,
 				j); math.Abs(got-want) > 1e-12 {
@@ -31,7 +31,7 @@ func TestMeansNoise(t *testing.T) {
 			}
 		}
 	}
-	if _, err := MeansMu(m, make([]float64, 3), 10); err == nil {
+	if _, err := MomentsFromVectors(m, make([]float64, 3), 10); err == nil {
 		t.Error("a sum of another length was read")
 	}
 }
@@ -63,12 +63,13 @@ func TestMeansLearn(t *testing.T) {
 				sum[i] += float64(v)
 			}
 		}
-		mu, err := MeansMu(m, sum, parties)
+		mu, err := MomentsFromVectors(m, sum, parties)
 		if err != nil {
 			t.Fatal(err)
 		}
 		fit := FitVotes(pool, nil, mu, MeansNoise(m, 1, parties), FitTerms{Classes: classes}, rng)
-		own := FitVotes(pool, nil, learners.Moments(pool, learners.OneHot(y[:1000], classes), nil),
+		own := FitVotes(pool, nil, learners.TargetMoments(pool, learners.OneHot(y[:1000], classes),
+			nil),
 			Noise{Factor: mat.NewDense(d, d, nil), Centred: classes > 2}, FitTerms{Classes: classes,
 				Lambda: 1e-4}, rng)
 		right := func(l learners.Linear) float64 {

@@ -36,11 +36,12 @@ func nestedTrial(t *testing.T, slope, sd float64, seed uint64) (fit CrossFit, ne
 		}
 	}
 	sums := make([]float64, 2*d)
-	for j, v := range aggregation.CrossSums(x, y, 2) {
+	for j, v := range aggregation.CrossMomentSums(x, y, 2) {
 		sums[j] = float64(v) + aggregation.SumScale*n*sd*r.NormFloat64()
 	}
 	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums,
-		CrossTerms{FitTerms: FitTerms{Classes: 2}, Deviation: sd, Records: n, Nested: nested}, r)
+		CrossFitTerms{FitTerms: FitTerms{Classes: 2}, NoiseSD: sd, Records: n,
+			LeadingFeatures: nested}, r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (n Noise) Draw(columns int, rng *rand.Rand) *mat.Dense {
 	}
 	if n.Centred {
 		for i := range p {
-			solving.Centre(z.RawRowView(i), 0)
+			solving.ShiftToTotal(z.RawRowView(i), 0)
 		}
 	}
 	out := mat.NewDense(d, columns, nil)
@@ -55,8 +55,8 @@ func (n Noise) Covariance() *mat.SymDense {
 	return c
 }
 
-// Isotropic returns independent normal noise of deviation sd on d rows.
-func Isotropic(d int, sd float64) Noise {
+// IsotropicNoise returns independent normal noise of deviation sd on d rows.
+func IsotropicNoise(d int, sd float64) Noise {
 	f := mat.NewDense(d, d, nil)
 	for j := range d {
 		f.Set(j, j, sd)
@@ -64,8 +64,8 @@ func Isotropic(d int, sd float64) Noise {
 	return Noise{Factor: f}
 }
 
-// MeanDeviation returns the standard deviation of the noise on a mean over n records, if their sum
+// MeanNoiseSD returns the standard deviation of the noise on a mean over n records, if their sum
 // (see aggregation.SumScale) holds this number of independent noises of this variance.
-func MeanDeviation(variance float64, draws int, n float64) float64 {
+func MeanNoiseSD(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (aggregation.SumScale * n)
 }

@@ -79,7 +79,7 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 	for i := range n {
 		off.AddScaledVec(off, -solving.WeightAt(c.weight, i)*p.At(i, 1)/total, c.x.RowView(i))
 	}
-	root = solving.MetricOfMoment(curvatureOf(c.x, c.weight, p)).Whitener(1, 0, stepCut)
+	root = solving.SpectrumOfMoment(curvatureOf(c.x, c.weight, p)).Whitener(1, 0, stepCut)
 	in := mat.NewVecDense(root.RawMatrix().Cols, nil)
 	in.MulVec(root.T(), off)
 	w = mat.NewVecDense(d, nil)
@@ -92,17 +92,17 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 // x′.
 type Contrast struct {
 	Value, SD float64
-	// Again is the change of Value by a second step. Unless far below SD, the first left a large
-	// error.
-	Again float64
-	// Seen reports whether the pool's rows vary in this direction. A fit says nothing about other
-	// directions.
-	Seen bool
+	// SecondStepChange is the change of Value by a second step. Unless far below SD, the first left
+	// a large error.
+	SecondStepChange float64
+	// VariesInPool reports whether the pool's rows vary in this direction. A fit says nothing about
+	// other directions.
+	VariesInPool bool
 }
 
-// Along estimates the contrast of two rows x and x′ from difference = x − x′, of the pool's width d
-// (mapped, with the intercept). SD has the noise alone in it.
-func (o OneStep) Along(difference []float64) Contrast {
+// EstimateContrast estimates the contrast of two rows x and x′ from difference = x − x′, of the
+// pool's width d (mapped, with the intercept). SD has the noise alone in it.
+func (o OneStep) EstimateContrast(difference []float64) Contrast {
 	v := mat.NewVecDense(len(difference), difference)
 	var in, back mat.VecDense
 	in.MulVec(o.seen.T(), v)
@@ -110,8 +110,8 @@ func (o OneStep) Along(difference []float64) Contrast {
 	back.SubVec(v, &back)
 	norm := mat.Norm(v, 2)
 	return Contrast{
-		Value: mat.Dot(o.w, v), SD: math.Sqrt(math.Max(0, mat.Inner(v, o.cov, v))), Again: mat.Dot(o.again, v),
-		Seen: norm > 0 && mat.Norm(&back, 2) <= unseenMost*norm,
+		Value: mat.Dot(o.w, v), SD: math.Sqrt(math.Max(0, mat.Inner(v, o.cov, v))), SecondStepChange: mat.Dot(o.again, v),
+		VariesInPool: norm > 0 && mat.Norm(&back, 2) <= unseenMost*norm,
 	}
 }
 
@@ -127,6 +127,6 @@ func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	mean.ScaleVec(1/total, mean)
 	s := solving.SecondMoment(x, weight)
 	s.SymRankOne(s, -1, mean)
-	w := solving.MetricOfMoment(s).Whitener(1, 0, stepCut)
+	w := solving.SpectrumOfMoment(s).Whitener(1, 0, stepCut)
 	return times(w, w.T())
 }

@@ -38,8 +38,8 @@ func TestOneStep(t *testing.T) {
 		for j := range o.w.Len() {
 			by := make([]float64, o.w.Len())
 			by[j] = 1
-			c := o.Along(by)
-			if !c.Seen || !(math.Abs(c.Again) < c.SD/2) {
+			c := o.EstimateContrast(by)
+			if !c.VariesInPool || !(math.Abs(c.SecondStepChange) < c.SD/2) {
 				t.Errorf("weight %d: %+v", j, c)
 			}
 			weights++
@@ -73,11 +73,11 @@ func TestOneStepUnseen(t *testing.T) {
 	o, _ := trial.fit.OneStep()
 	by := make([]float64, d)
 	by[0], by[1] = 1, 1
-	if !o.Along(by).Seen {
+	if !o.EstimateContrast(by).VariesInPool {
 		t.Error("what both say is in the pool")
 	}
 	by[1] = -1
-	if c := o.Along(by); c.Seen {
+	if c := o.EstimateContrast(by); c.VariesInPool {
 		t.Errorf("their difference is not: %+v", c)
 	}
 }

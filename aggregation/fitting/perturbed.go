@@ -60,7 +60,7 @@ func (p perturbed) solve(mu *mat.Dense, lambda, gradient float64, start *mat.Den
 		copy(from, start.RawMatrix().Data)
 	}
 	w, _ := learners.Minimize(p.risk, from,
-		learners.Settings{GradientNorm: gradient, MaxIterations: fitIterations})
+		learners.MinimiseSettings{GradientNorm: gradient, MaxIterations: fitIterations})
 	return mat.NewDense(d, c, w)
 }
 
@@ -96,9 +96,9 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 	best, bestW := 0.0, mat.NewDense(d, c, nil)
 	first := solving.LambdaPoint{Risk: p.excess(bestW)}
 	if p.score != nil {
-		first.Risk, first.Correction = p.score(bestW, math.Inf(1))
+		first.Risk, first.Optimism = p.score(bestW, math.Inf(1))
 	}
-	zero, bestScore := first.Risk+first.Correction, math.Inf(1)
+	zero, bestScore := first.Risk+first.Optimism, math.Inf(1)
 	path = append(path, first)
 	var at *mat.Dense
 	for step, l := 0, lambdaTop; step < lambdaSteps; step, l = step+1, l*lambdaStep {
@@ -112,17 +112,17 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		}
 		for i, n := range draws {
 			warm[i] = p.solve(noisy[i], l, searchGradient, cmp.Or(warm[i], at))
-			worth[i] = solving.Inner(n, warm[i]) - solving.Inner(n, at)
+			worth[i] = solving.FrobeniusProduct(n, warm[i]) - solving.FrobeniusProduct(n, at)
 		}
 		if len(draws) > 0 {
 			correction, doubt = stat.MeanStdDev(worth, nil)
 			doubt = stat.StdErr(doubt, lambdaDraws)
 		}
-		point := solving.LambdaPoint{Lambda: l, Risk: p.excess(at), Correction: correction,
-			Doubt: doubt}
+		point := solving.LambdaPoint{Lambda: l, Risk: p.excess(at), Optimism: correction,
+			OptimismSE: doubt}
 		if p.score != nil {
-			point.Risk, point.Correction = p.score(at, l)
-			correction = point.Correction
+			point.Risk, point.Optimism = p.score(at, l)
+			correction = point.Optimism
 		}
 		if math.IsNaN(correction) {
 			break // the score is not valid for smaller λ
@@ -144,5 +144,5 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 // response returns E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the noise's
 // covariance.
 func (p perturbed) response(w *mat.Dense, lambda float64) float64 {
-	return solving.NewRidged(p.curvature(w), lambda).InverseTrace(p.noise.Factor)
+	return solving.NewRidgeCholesky(p.curvature(w), lambda).InverseTrace(p.noise.Factor)
 }

@@ -17,8 +17,8 @@ type Fit struct {
 	// Lambda is the ridge used. 0: under this noise no λ beats the zero model, and Model is from
 	// constantModel.
 	Lambda float64
-	// Public reports that the model uses no released number, only FitTerms.Shares.
-	Public bool
+	// UsesOnlyShares reports that the model uses no released number, only FitTerms.Shares.
+	UsesOnlyShares bool
 	// Path is the search for λ, empty if λ was given.
 	Path []solving.LambdaPoint
 }
@@ -38,8 +38,8 @@ type FitTerms struct {
 //
 //	(1/Σv) Σᵢ vᵢ Σₖ αᵢₖ ℓₖ(xᵢ; W) + (λ/2)‖W‖²  =  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,
 //
-// where mu (d×learners.Columns(classes)) holds the moments (1/Σv)Σᵢ vᵢ xᵢ αᵢᵀ of the vote shares,
-// released with the given noise. To choose λ, rng draws fresh public noise.
+// where mu (d×learners.WeightColumns(classes)) holds the moments (1/Σv)Σᵢ vᵢ xᵢ αᵢᵀ of the vote
+// shares, released with the given noise. To choose λ, rng draws fresh public noise.
 func FitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms,
 	rng *rand.Rand) Fit {
 	return fitVotes(x, weight, mu, noise, o, sphere(x, weight, noise), rng)
@@ -58,8 +58,9 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 	if chosen == 0 {
 		w, public = constantModel(x, mu, noise, o)
 	}
-	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Public: public,
-		Path: path}
+	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen,
+		UsesOnlyShares: public,
+		Path:           path}
 }
 
 // constantModel gives every row the same class shares: the moments of the last column of x, the
@@ -101,7 +102,7 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 func (f Fit) chosen() (risk float64) {
 	for _, p := range f.Path {
 		if p.Lambda == f.Lambda {
-			risk = p.Risk + p.Correction + p.Doubt
+			risk = p.Risk + p.Optimism + p.OptimismSE
 		}
 	}
 	return risk
@@ -124,7 +125,7 @@ func sphere(x *mat.Dense, weight []float64, noise Noise) *mat.Dense {
 			s = c
 		}
 	}
-	return solving.MetricOfMoment(s).Power(-0.25, 1, floor*energy)
+	return solving.SpectrumOfMoment(s).Power(-0.25, 1, floor*energy)
 }
 
 func times(a, b mat.Matrix) *mat.Dense {
@@ -158,4 +159,4 @@ func TallyNoise(x *mat.Dense, weight, variance []float64, classes int) Noise {
 	return Noise{Factor: squareRoot(solving.Gram(1, scaled)), Centred: classes > 2}
 }
 
-func squareRoot(s *mat.SymDense) *mat.Dense { return solving.MetricOfMoment(s).Power(0.5, 1, 0) }
+func squareRoot(s *mat.SymDense) *mat.Dense { return solving.SpectrumOfMoment(s).Power(0.5, 1, 0) }

@@ -46,15 +46,15 @@ func TestConstantModel(t *testing.T) {
 				rows.Set(i, d-1, 0)
 			}
 		}
-		mu := mat.NewDense(d, learners.Columns(k), nil)
-		for j := range learners.Columns(k) {
+		mu := mat.NewDense(d, learners.WeightColumns(k), nil)
+		for j := range learners.WeightColumns(k) {
 			share := c.released[j]
 			if k == 2 {
 				share = c.released[1]
 			}
 			mu.Set(d-1, j, .7*share)
 		}
-		noise := Isotropic(d, .7*c.noise)
+		noise := IsotropicNoise(d, .7*c.noise)
 		w, public := constantModel(rows, mu, noise, FitTerms{Classes: k, Shares: c.public})
 		if public != (c.public != nil && c.want[0] == c.public[0]) {
 			t.Errorf("%s: public %v", name, public)
@@ -75,10 +75,11 @@ func TestConstantModel(t *testing.T) {
 	}
 	// Under noise as large as this no fit beats the zero model.
 	mu := mat.NewDense(d, 1, []float64{.02, -.01, .03, .7 * .8})
-	fit := FitVotes(x, nil, mu, Isotropic(d, .3), FitTerms{Classes: 2, Shares: []float64{.3, .7}},
+	fit := FitVotes(x, nil, mu, IsotropicNoise(d, .3),
+		FitTerms{Classes: 2, Shares: []float64{.3, .7}},
 		rand.New(rand.NewPCG(1, 1)))
-	if fit.Lambda != 0 || !fit.Public {
-		t.Fatalf("the fit has ridge %g, public %v: this test cannot fail", fit.Lambda, fit.Public)
+	if fit.Lambda != 0 || !fit.UsesOnlyShares {
+		t.Fatalf("the fit has ridge %g, public %v: this test cannot fail", fit.Lambda, fit.UsesOnlyShares)
 	}
 	for _, class := range fit.Model.Predict(x) {
 		if class != 1 {

@@ -47,7 +47,7 @@ func (l *logMeanExp) Evaluate(beta, grad []float64) float64 {
 // point.
 func (l *logMeanExp) Precondition(g []float64) {
 	if l.shape == nil {
-		l.shape = solving.NewRidged(lawOf(l.x, l.scores).cov, l.ridge).Inverse()
+		l.shape = solving.NewRidgeCholesky(lawOf(l.x, l.scores).cov, l.ridge).Inverse()
 	}
 	v := mat.NewVecDense(len(g), g)
 	v.MulVec(l.shape, v)
@@ -67,8 +67,8 @@ type WeightFit struct {
 	Weight []float64
 	Lambda float64
 	Path   []solving.LambdaPoint
-	// EffectiveRows is (Σw)²/Σw² (Kish). Largest is the largest row's share of the total.
-	EffectiveRows, Largest float64
+	// EffectiveRows is (Σw)²/Σw² (Kish). LargestShare is the largest row's share of the total.
+	EffectiveRows, LargestShare float64
 }
 
 // FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean matches
@@ -101,7 +101,7 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 	n, _ := x.Dims()
 	r := solving.RowsOf(x)
 	p := tilting(r, nil, mean, noise)
-	variance := solving.Inner(noise.Factor, noise.Factor)
+	variance := solving.FrobeniusProduct(noise.Factor, noise.Factor)
 	p.score = func(w *mat.Dense, lambda float64) (risk, correction float64) {
 		weight, _, _ := weightsOf(r, nil, w)
 		law := lawOf(r, weight)
@@ -109,7 +109,7 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 		if math.IsInf(lambda, 1) {
 			return risk, -variance
 		}
-		trace := solving.NewRidged(law.cov, lambda).InverseTrace(noise.Factor)
+		trace := solving.NewRidgeCholesky(law.cov, lambda).InverseTrace(noise.Factor)
 		// noise alone adds more relative entropy than all weight on one row has
 		if trace > math.Log(float64(n)) {
 			return risk, math.NaN()
@@ -150,7 +150,7 @@ func (p perturbed) fitWeights(x *solving.Rows, base []float64, lambda, keep floa
 	}
 	beta, chosen, path := p.fit(lambda, accept, rng)
 	f := WeightFit{Beta: beta.RawMatrix().Data, Lambda: chosen, Path: path}
-	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, base, beta)
+	f.Weight, f.EffectiveRows, f.LargestShare = weightsOf(x, base, beta)
 	return f
 }
 
@@ -189,20 +189,20 @@ type Drift struct {
 	Directions int     `json:"directions"`
 }
 
-// Found reports a difference beyond noise and sampling: by 5 deviations of a χ² with Directions
-// degrees of freedom.
-func (d Drift) Found() bool {
+// Significant reports a difference beyond noise and sampling: by 5 deviations of a χ² with
+// Directions degrees of freedom.
+func (d Drift) Significant() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }
 
-// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the
-// mean of as many private rows as records says, released with noise of standard deviation sd on
+// MeasureDrift compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with
+// the mean of as many private rows as records says, released with noise of standard deviation sd on
 // each entry. Weights that were fitted to a release contain its noise, which counts as drift.
-func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
+func MeasureDrift(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
 	law := newWeightLaw(x, weight)
 	_, effective, _ := weightsOf(law.x, weight, mat.NewDense(d, 1, nil))
-	g := solving.MetricOfMoment(law.cov)
+	g := solving.SpectrumOfMoment(law.cov)
 	out := Drift{}
 	for j, variance := range g.Values {
 		if variance <= 1e-9*g.Values[d-1] {
@@ -218,9 +218,9 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	return out
 }
 
-// WeightLaw gives the errors of a weighted pool's answers, from released numbers and their noise's
-// law.
-type WeightLaw struct {
+// WeightErrors gives the errors of a weighted pool's answers, from released numbers and their
+// noise's law.
+type WeightErrors struct {
 	x      *solving.Rows
 	weight []float64
 	mean   []float64     // mean of x under the weights
@@ -232,22 +232,22 @@ type WeightLaw struct {
 	slope *mat.Dense
 }
 
-func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw {
+func newWeightLaw(x *mat.Dense, weight []float64) *WeightErrors {
 	return lawOf(solving.RowsOf(x), weight)
 }
 
-func lawOf(r *solving.Rows, weight []float64) *WeightLaw {
+func lawOf(r *solving.Rows, weight []float64) *WeightErrors {
 	_, d := r.Dims()
-	l := &WeightLaw{x: r, weight: weight, mean: make([]float64, d), cov: r.Second(weight)}
+	l := &WeightErrors{x: r, weight: weight, mean: make([]float64, d), cov: r.SecondMoment(weight)}
 	r.Sum(l.mean, 1/r.Total(weight), weight)
 	l.cov.SymRankOne(l.cov, -1, mat.NewVecDense(d, l.mean))
 	return l
 }
 
-// Weigh returns the weights of a given tilt beta (d numbers) on rows x (N×d).
-func Weigh(x *mat.Dense, beta []float64) WeightFit {
+// WeightsOfTilt returns the weights of a given tilt beta (d numbers) on rows x (N×d).
+func WeightsOfTilt(x *mat.Dense, beta []float64) WeightFit {
 	f := WeightFit{Beta: beta}
-	f.Weight, f.EffectiveRows, f.Largest = weightsOf(solving.RowsOf(x), nil,
+	f.Weight, f.EffectiveRows, f.LargestShare = weightsOf(solving.RowsOf(x), nil,
 		mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
 	return f
 }

@@ -41,8 +41,8 @@ func TestFitWeightsOfWeightedRows(t *testing.T) {
 	base[0] = 1 // the lightest row, so that both have the same ceiling
 	copies, of := repeated(x, base)
 	for _, lambda := range []float64{0, 0.01} {
-		got := FitWeights(x, base, mean, Isotropic(d.Cells(), 0.01), lambda, 0, rng)
-		want := FitWeights(copies, nil, mean, Isotropic(d.Cells(), 0.01), lambda, 0, rng)
+		got := FitWeights(x, base, mean, IsotropicNoise(d.Cells(), 0.01), lambda, 0, rng)
+		want := FitWeights(copies, nil, mean, IsotropicNoise(d.Cells(), 0.01), lambda, 0, rng)
 		if got.Lambda != want.Lambda || got.Lambda == 0 {
 			t.Errorf("λ = %g is chosen, %g of the copies", got.Lambda, want.Lambda)
 		}
@@ -59,7 +59,7 @@ func TestFitWeightsOfWeightedRows(t *testing.T) {
 	// keep is a share of the base's effective rows, not of all rows.
 	_, before, _ := weightsOf(solving.RowsOf(x), base, mat.NewDense(d.Cells(), 1, nil))
 	for _, keep := range []float64{0.3, 0.9} {
-		if f := FitWeights(x, base, mean, Isotropic(d.Cells(), 0.001), 0, keep,
+		if f := FitWeights(x, base, mean, IsotropicNoise(d.Cells(), 0.001), 0, keep,
 			rng); f.EffectiveRows < keep*before {
 			t.Errorf("%.0f rows stay effective of %.0f, want a share of %g", f.EffectiveRows, before, keep)
 		}
@@ -103,7 +103,7 @@ func TestDriftOfWeightedRows(t *testing.T) {
 	a, b, e := sd*sd+f*c[0][0], f*c[0][1], sd*sd+f*c[1][1]
 	u, v := private[0]-mean[0], private[1]-mean[1]
 	want := (e*u*u - 2*b*u*v + a*v*v) / (a*e - b*b)
-	got := DriftOf(x, base, private, sd, records)
+	got := MeasureDrift(x, base, private, sd, records)
 	if got.Directions != 2 || math.Abs(got.Statistic-want) > 1e-9*want {
 		t.Errorf("drift %+v, want %.6f in 2 directions", got, want)
 	}

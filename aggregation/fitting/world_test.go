@@ -35,7 +35,7 @@ func tiltSchema() dataset.Schema {
 			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"one", "two", "three"}},
 			{Column: "age", Kind: dataset.Numeric, Min: 0, Max: 1},
 			{Column: "sex", Kind: dataset.Categorical, Levels: []string{"f", "m", "other"}},
-			{Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1, Missing: true},
+			{Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1, FlagMissing: true},
 		},
 	}
 }
@@ -79,6 +79,6 @@ func directionOf(m *aggregation.MeansDesign) func(*mat.Dense, []int) []int64 {
 	return func(x *mat.Dense, y []int) []int64 {
 		sum := m.NewSum()
 		m.Add(sum, x, y)
-		return m.Direction(sum)
+		return m.PartyVector(sum)
 	}
 }

@@ -13,36 +13,36 @@ import (
 
 // Estimate is the answer for one unlabelled set.
 type Estimate struct {
-	Shares    []float64 `json:"shares"` // the estimate, on the simplex
-	Low       []float64 `json:"low"`    // ends of the intervals, each at the model's confidence
-	High      []float64 `json:"high"`
-	Free      []float64 `json:"free"` // before the simplex constraint; intervals are centred here
-	Sd        []float64 `json:"sd"`   // standard error of Free
-	Fit       Goodness  `json:"fit"`
-	Gap       float64   `json:"gap"`       // bound on the quadratic program's error
-	Condition float64   `json:"condition"` // see Model.Condition
+	Shares        []float64     `json:"shares"` // the estimate, on the simplex
+	Low           []float64     `json:"low"`    // ends of the intervals, at the model's confidence
+	High          []float64     `json:"high"`
+	Unconstrained []float64     `json:"free"` // before the simplex constraint; intervals' centre
+	Sd            []float64     `json:"sd"`   // standard error of Unconstrained
+	GoodnessOfFit GoodnessOfFit `json:"fit"`
+	OptimalityGap float64       `json:"gap"`       // bound on the quadratic program's error
+	Condition     float64       `json:"condition"` // see Model.Condition
 	// NoInterval gives the reason why there is no interval. Low and High are then 0 and 1.
 	NoInterval string    `json:"no_interval,omitempty"`
 	Warnings   []Warning `json:"warnings,omitempty"`
 }
 
-// Goodness tests whether a mixture of the classes explains the target. Statistic is the squared
-// distance between the target's embedding and the fitted mixture, over its expectation from
+// GoodnessOfFit tests whether a mixture of the classes explains the target. Statistic is the
+// squared distance between the target's embedding and the fitted mixture, over its expectation from
 // sampling and noise. If target and sets share P(x|y) it is near 1, and exceeds Threshold with
 // probability about 1e-3: see nullQuantile.
-type Goodness struct {
+type GoodnessOfFit struct {
 	Statistic float64 `json:"statistic"`
 	Threshold float64 `json:"threshold"`
 	Tested    bool    `json:"tested"` // false for a target of one row
 }
 
-func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
+func (g GoodnessOfFit) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
 // spread is the factor by which a badly fitting target increases a variance. If the target's class
 // means are shifted at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022),
 // Statistic and variance grow by the same factor. Shifts along the differences between classes
 // count shiftWeight times as much.
-func (g Goodness) spread() float64 {
+func (g GoodnessOfFit) spread() float64 {
 	if !g.Tested {
 		return 1
 	}
@@ -119,23 +119,24 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 	}
 	point := m.system.estimate(view.g)
 	out := Estimate{
-		Shares: point.shares, Free: point.free, Gap: point.gap,
+		Shares: point.shares, Unconstrained: point.free, OptimalityGap: point.gap,
 		Condition: m.number, Warnings: append([]Warning(nil), m.warnings...),
 	}
 	cov, loose := m.covariance(point, view)
 	if loose {
 		out.Warnings = append(out.Warnings,
-			Warning{LooseInterval, float64(len(m.sets)), float64(2*m.classes + 2),
+			Warning{ConservativeInterval, float64(len(m.sets)), float64(2*m.classes + 2),
 				"nothing tells how far rows scatter but an upper bound, so there are no intervals: give the target's rows, 30 or more, or more sets"})
 		out.NoInterval = "too few rows and sets tell how far records scatter"
 	}
-	if out.Fit = m.fit(point, view); out.Fit.doubted() {
-		out.Warnings = append(out.Warnings, Warning{NoFit, out.Fit.Statistic, out.Fit.Threshold,
+	if out.GoodnessOfFit = m.fit(point, view); out.GoodnessOfFit.doubted() {
+		out.Warnings = append(out.Warnings, Warning{PoorFit, out.GoodnessOfFit.Statistic,
+			out.GoodnessOfFit.Threshold,
 			"no mixture of the classes looks like this set: its records differ in more than class ratios, so the estimate may be off by any amount, and there are no intervals"})
 	}
 	out.interval(cov, m.options.Confidence, m.system.pull())
 	if sd := slices.Max(out.Sd); sd > faintError {
-		out.Warnings = append(out.Warnings, Warning{FaintClasses, sd, faintError,
+		out.Warnings = append(out.Warnings, Warning{ClassesTooSimilar, sd, faintError,
 			"the standard error of a share is above 0.15: the estimate says little; use more rows, more different sets or another width"})
 	}
 	return out, nil
@@ -153,7 +154,7 @@ type ratioView struct {
 }
 
 func (m *Model) look(t Set) (ratioView, error) {
-	v := ratioView{n: t.N, noise: t.Noise}
+	v := ratioView{n: t.EmbeddedRows, noise: t.Noise}
 	if t.Rows != nil {
 		v.n, _ = t.Rows.Dims()
 	}
@@ -168,11 +169,11 @@ func (m *Model) look(t Set) (ratioView, error) {
 	switch {
 	case m.options.Fourier == nil:
 		if t.Rows == nil {
-			return v, &Refusal{Shape, 0, "this model compares rows: give the target's rows"}
+			return v, &Refusal{ShapeMismatch, 0, "this model compares rows: give the target's rows"}
 		}
 		_, d := t.Rows.Dims()
 		if _, want := m.rows[0].Dims(); d != want {
-			return v, &Refusal{Shape, float64(d),
+			return v, &Refusal{ShapeMismatch, float64(d),
 				fmt.Sprintf("the target has not the %d columns of the sets", want)}
 		}
 		return m.lookByKernel(v, t.Rows), nil
@@ -182,13 +183,13 @@ func (m *Model) look(t Set) (ratioView, error) {
 			return v, err
 		}
 		if _, d := t.Rows.Dims(); d != m.options.Fourier.Dim {
-			return v, &Refusal{Shape, float64(d),
+			return v, &Refusal{ShapeMismatch, float64(d),
 				fmt.Sprintf("the target has not the %d columns of the map", m.options.Fourier.Dim)}
 		}
 		v.scores, mean = embedder.Scores(t.Rows, m.anchors)
 		v.rank, v.third = spectrumOf(RBF(m.options.Fourier.Gamma), []*mat.Dense{t.Rows})
 	case len(t.Embedding) != m.options.Fourier.Features:
-		return v, &Refusal{Shape, float64(len(t.Embedding)),
+		return v, &Refusal{ShapeMismatch, float64(len(t.Embedding)),
 			"the target's embedding was made by another map"}
 	default:
 		mean = t.Embedding
@@ -219,7 +220,7 @@ func (m *Model) lookByKernel(v ratioView, x *mat.Dense) ratioView {
 	var all, self float64
 	for i, s := range row {
 		all += s
-		self += k.Self(x.RawRowView(i)) / float64(v.n)
+		self += k.SelfValue(x.RawRowView(i)) / float64(v.n)
 	}
 	v.rank, v.third = spectrumOf(k, []*mat.Dense{x})
 	v.measure(all/float64(v.n)/float64(v.n), self)
@@ -281,26 +282,26 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	return cov, loose
 }
 
-// interval sets Sd, Low and High: Free ± (z·Sd + pull), limited to [0,1], and extended to contain
-// the estimate. There is no interval for a target that no mixture fits, for a standard error above
-// faintError, or for a pull above half a class's standard error. The pull is a bound without a
-// probability distribution, so intervals without it would cover the truth too rarely, and intervals
-// with it always.
+// interval sets Sd, Low and High: Unconstrained ± (z·Sd + pull), limited to [0,1], and extended to
+// contain the estimate. There is no interval for a target that no mixture fits, for a standard
+// error above faintError, or for a pull above half a class's standard error. The pull is a bound
+// without a probability distribution, so intervals without it would cover the truth too rarely, and
+// intervals with it always.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	e.Sd, e.Low, e.High = nil, nil, nil
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
 	pulled := false
 	for k, s := range e.Shares {
-		sd := math.Sqrt(max(cov.At(k, k), 0) * e.Fit.spread())
+		sd := math.Sqrt(max(cov.At(k, k), 0) * e.GoodnessOfFit.spread())
 		e.Sd = append(e.Sd, sd)
 		half := z*sd + pull[k]
-		e.Low = append(e.Low, min(max(e.Free[k]-half, 0), s))
-		e.High = append(e.High, max(min(e.Free[k]+half, 1), s))
+		e.Low = append(e.Low, min(max(e.Unconstrained[k]-half, 0), s))
+		e.High = append(e.High, max(min(e.Unconstrained[k]+half, 1), s))
 		pulled = pulled || pull[k] > sd/2
 	}
 	switch {
 	case e.NoInterval != "": // the reason was set earlier
-	case e.Fit.doubted():
+	case e.GoodnessOfFit.doubted():
 		e.NoInterval = "no mixture of the classes looks like this set"
 	case pulled:
 		e.NoInterval = "most of the difference between some classes is noise, so the estimate is drawn towards the training shares by nobody knows how much"
@@ -316,9 +317,9 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 
 // fit estimates the target's squared distance from the fitted mean without bias, over its
 // expectation.
-func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
+func (m *Model) fit(point ratioPoint, v ratioView) GoodnessOfFit {
 	if v.n < 2 {
-		return Goodness{}
+		return GoodnessOfFit{}
 	}
 	residual := v.norm
 	for i, a := range point.coefs {
@@ -349,16 +350,16 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	}
 	total := sampling + noise
 	if total <= 0 {
-		return Goodness{}
+		return GoodnessOfFit{}
 	}
 	square := (sampling*sampling/rank + noise*noise/dim) / (total * total)
 	cube := (sampling*sampling*sampling*v.third +
 		noise*noise*noise/(dim*dim)) / (total * total * total)
 	threshold := nullQuantile(square, cube, 1-fitAlarm)
 	if !(threshold > 1 && threshold < maxThreshold) { // only in a damaged model
-		return Goodness{}
+		return GoodnessOfFit{}
 	}
-	return Goodness{Statistic: 1 + residual/total, Threshold: threshold, Tested: true}
+	return GoodnessOfFit{Statistic: 1 + residual/total, Threshold: threshold, Tested: true}
 }
 
 // maxThreshold is above every threshold: a single direction has the largest, 10.8.

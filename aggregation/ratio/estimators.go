@@ -39,9 +39,9 @@ const spectrumFloor = 1e-6
 
 func (r ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	switch estimator {
-	case embedding.ClassMeans:
+	case embedding.EstimatorClassMeans:
 		return r.solveClassMeans()
-	case embedding.Mixture:
+	case embedding.EstimatorMixture:
 		return r.solveMixture(), nil, nil
 	}
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator,
@@ -117,7 +117,7 @@ func (r ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	}
 	q, floored := takeOff(seen, sampled, perturbed, r.rank, float64(r.dim))
 	if floored > 0 {
-		warnings = append(warnings, Warning{Indefinite, floored, 0,
+		warnings = append(warnings, Warning{GramNotPositive, floored, 0,
 			"most of the difference seen between some classes is sampling or privacy noise, so the estimate is pulled towards the training shares: use more rows, more different sets or another width"})
 	}
 	metric, pinv, _ := ratioTangent(q)
@@ -176,7 +176,7 @@ func (r ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 // seen returns the Gram of the noisy embeddings, positive semidefinite. noiseParts returns its
 // noise.
 func (r ratioProblem) seen() *mat.Dense {
-	out := mat.DenseCopyOf(r.gram.V)
+	out := mat.DenseCopyOf(r.gram.VStatistic)
 	for i, s := range r.noise {
 		out.Set(i, i, out.At(i, i)+float64(r.dim)*s)
 	}
@@ -187,7 +187,7 @@ func (r ratioProblem) noiseParts() (sampling, private *mat.Dense) {
 	m := r.sets()
 	sampling, private = mat.NewDense(m, m, nil), mat.NewDense(m, m, nil)
 	for i, s := range r.noise {
-		sampling.Set(i, i, max(r.gram.V.At(i, i)-r.gram.U.At(i, i), 0))
+		sampling.Set(i, i, max(r.gram.VStatistic.At(i, i)-r.gram.UStatistic.At(i, i), 0))
 		private.Set(i, i, float64(r.dim)*s)
 	}
 	return sampling, private
@@ -284,7 +284,7 @@ func (r ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 		}
 	}
 	back.Mul(r.shares.T(), pseudoInverse(s, 1e-12))
-	t.Mul(linear, r.gram.U)
+	t.Mul(linear, r.gram.UStatistic)
 	out.Mul(&t, &back)
 	return &out
 }
@@ -307,7 +307,7 @@ func (r ratioSystem) pull() []float64 {
 // projection. A singular Gram gets the minimum-norm α.
 func (r ratioProblem) solveMixture() ratioSystem {
 	c, m := r.shares.Dims()
-	inverse := pseudoInverse(r.gram.V, 1e-12)
+	inverse := pseudoInverse(r.gram.VStatistic, 1e-12)
 	linear := mat.NewDense(c, m, nil)
 	linear.Mul(r.shares, inverse)
 	metric := mat.NewSymDense(c, nil)
@@ -315,7 +315,7 @@ func (r ratioProblem) solveMixture() ratioSystem {
 		metric.SetSym(k, k, 1)
 	}
 	return ratioSystem{
-		read: identity(m), quadratic: mat.DenseCopyOf(r.gram.U), linear: linear, offset: make([]float64, c),
+		read: identity(m), quadratic: mat.DenseCopyOf(r.gram.UStatistic), linear: linear, offset: make([]float64, c),
 		metric: metric, coefLinear: inverse, coefOffset: make([]float64, m), spread: identity(m),
 		slope: r.slope(linear),
 	}

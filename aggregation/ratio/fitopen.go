@@ -9,8 +9,8 @@ import (
 	"caucus/aggregation/embedding"
 )
 
-// OpenOptions configure a fit that may choose its kernel's width.
-type OpenOptions struct {
+// WidthChoosingOptions configure a fit that may choose its kernel's width.
+type WidthChoosingOptions struct {
 	Estimator string
 	// Gamma is the kernel's width; 0 chooses the width that estimates held-out sets best.
 	Gamma float64
@@ -25,16 +25,17 @@ type OpenOptions struct {
 // mostSearched limits the length of embeddings in the search. This is enough to compare widths.
 const mostSearched = 1000
 
-// FitOpen fits a model, and returns its width and the search for the width. A *Refusal gives the
-// reason if the sets support no model. rng splits the sets and is public.
-func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma float64,
-	widths []WidthPoint, err error) {
+// FitChoosingWidth fits a model, and returns its width and the search for the width. A *Refusal
+// gives the reason if the sets support no model. rng splits the sets and is public.
+func FitChoosingWidth(sets []Set, o WidthChoosingOptions, rng *rand.Rand) (model *Model,
+	gamma float64,
+	widths []WidthCandidate, err error) {
 	if len(sets) == 0 {
 		return nil, o.Gamma, nil, &Refusal{Reason: TooFewSets,
 			Advice: "no set has two records or more"}
 	}
 	if gamma = o.Gamma; gamma == 0 {
-		w := WidthOptions{Estimator: o.Estimator, Scale: o.Scale}
+		w := WidthOptions{Estimator: o.Estimator, SquaredDistance: o.Scale}
 		if o.Fourier != nil {
 			f := *o.Fourier
 			f.Features = min(f.Features, mostSearched)
@@ -52,7 +53,7 @@ func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma flo
 	if o.Fourier != nil {
 		f := *o.Fourier
 		f.Gamma = gamma
-		m.Fourier, m.Rank = &f, EffectiveRank(RBF(gamma), o.Pool)
+		m.Fourier, m.EffectiveRank = &f, EffectiveRank(RBF(gamma), o.Pool)
 	} else {
 		m.Kernel = RBF(gamma)
 	}

@@ -30,7 +30,7 @@ func measureCoverage(t *testing.T, reps int,
 				r.covered++
 			}
 		}
-		d := e.Free[0] - truth
+		d := e.Unconstrained[0] - truth
 		r.bias += d / n
 		r.real += d * d / n
 		r.stated += e.Sd[0] / n
@@ -155,11 +155,11 @@ func TestClassMeanSignal(t *testing.T) {
 			}
 			return Measure(target.Shares, s.estimate(g).shares, 200).L1 / 100
 		}
-		with += l1(m.problem, embedding.ClassMeans)
-		mixture += l1(m.problem, embedding.Mixture)
+		with += l1(m.problem, embedding.EstimatorClassMeans)
+		mixture += l1(m.problem, embedding.EstimatorMixture)
 		biased := m.problem
-		biased.gram.U = biased.gram.V
-		without += l1(biased, embedding.ClassMeans)
+		biased.gram.UStatistic = biased.gram.VStatistic
+		without += l1(biased, embedding.EstimatorClassMeans)
 	}
 	t.Logf("L1 with the unbiased Gram %.4f, without %.4f, published mixture %.4f", with, without, mixture)
 	if with > 0.95*without || with > 0.95*mixture {
@@ -198,7 +198,7 @@ func TestShareNoiseCorrection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return e.Free[0] - .05
+			return e.Unconstrained[0] - .05
 		}
 		with += free(known) / float64(reps)
 		without += free(sets) / float64(reps)
@@ -227,8 +227,8 @@ func TestFitFalseAlarms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mean += e.Fit.Statistic / float64(targets)
-		if e.Fit.Statistic > e.Fit.Threshold {
+		mean += e.GoodnessOfFit.Statistic / float64(targets)
+		if e.GoodnessOfFit.Statistic > e.GoodnessOfFit.Threshold {
 			alarms++
 		}
 	}

@@ -163,7 +163,7 @@ func (jrm jsonRatioModel) model() (*Model, error) {
 		return nil, err
 	}
 	functions := sets
-	if jrm.Estimator == embedding.ClassMeans {
+	if jrm.Estimator == embedding.EstimatorClassMeans {
 		functions = c
 	}
 	anchors := sets
@@ -185,8 +185,8 @@ func (jrm jsonRatioModel) model() (*Model, error) {
 	problems = append(problems, err)
 	s.metric = metric
 	switch jrm.Estimator {
-	case embedding.ClassMeans:
-	case embedding.Mixture:
+	case embedding.EstimatorClassMeans:
+	case embedding.EstimatorMixture:
 		s.coefLinear = dense(jrm.CoefLinear, functions, functions)
 		if len(jrm.CoefOffset) != functions {
 			problems = append(problems, errors.New("coef_offset has the wrong length"))

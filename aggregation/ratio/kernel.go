@@ -32,8 +32,8 @@ func (k Kernel) Validate() error {
 	return fmt.Errorf("kernel %q is not known: use \"rbf\" or \"linear\"", k.Name)
 }
 
-// Self returns k(x,x) of a row.
-func (k Kernel) Self(row []float64) float64 {
+// SelfValue returns k(x,x) of a row.
+func (k Kernel) SelfValue(row []float64) float64 {
 	if k.Name == "rbf" {
 		return 1
 	}

@@ -75,9 +75,11 @@ func TestGram(t *testing.T) {
 				if i != j {
 					u = v
 				}
-				if math.Abs(g.V.At(i, j)-v) > 1e-10 || math.Abs(g.U.At(i, j)-u) > 1e-10 {
-					t.Fatalf("%s: G(%d,%d) = %g, %g; want %g, %g", k.Name, i, j, g.V.At(i, j),
-						g.U.At(i, j), v, u)
+				if math.Abs(g.VStatistic.At(i, j)-v) > 1e-10 ||
+					math.Abs(g.UStatistic.At(i, j)-u) > 1e-10 {
+					t.Fatalf("%s: G(%d,%d) = %g, %g; want %g, %g", k.Name, i, j,
+						g.VStatistic.At(i, j),
+						g.UStatistic.At(i, j), v, u)
 				}
 			}
 		}
@@ -95,7 +97,7 @@ func TestEmbeddingGramWithNoise(t *testing.T) {
 		for j := range d {
 			phi.Set(0, j, phi.At(0, j)+sd*rng.NormFloat64())
 		}
-		v := EmbeddingGram(phi, []int{10}, []float64{1}, []float64{sd * sd}).V.At(0, 0)
+		v := EmbeddingGram(phi, []int{10}, []float64{1}, []float64{sd * sd}).VStatistic.At(0, 0)
 		sum += v
 		squares += v * v
 	}

@@ -14,9 +14,9 @@ import (
 // Set is one set of records with known or noisy label shares. The target has no shares. Give Rows
 // or Embedding.
 type Set struct {
-	Rows      *mat.Dense // n×d
-	Embedding []float64  // mean Fourier embedding, length Features
-	N         int        // rows behind Embedding; ignored if Rows are given
+	Rows         *mat.Dense // n×d
+	Embedding    []float64  // mean Fourier embedding, length Features
+	EmbeddedRows int        // rows behind Embedding; ignored if Rows are given
 
 	// Noise is the variance of the privacy noise on each coordinate of Embedding: v·(Scale/n)² for
 	// variance v on the integer sum.
@@ -37,20 +37,21 @@ type Options struct {
 	Fourier    *embedding.Fourier
 	Confidence float64 // confidence of each class's interval; 0 means 0.95
 
-	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone. It determines
-	// how much sampling noise varies around its mean. 0: computed from the sets' rows, or a
-	// cautious guess without rows.
-	Rank float64
+	// EffectiveRank is the EffectiveRank of public rows, for sets given as embeddings alone. It
+	// determines how much sampling noise varies around its mean. 0: computed from the sets' rows,
+	// or a cautious guess without rows.
+	EffectiveRank float64
 }
 
-// Validate requires exactly one of Kernel and Fourier, Confidence in [0,1) and Rank 0 or at least
+// Validate requires exactly one of Kernel and Fourier, Confidence in [0,1) and EffectiveRank 0 or
+// at least
 // 1. It does not look at Estimator: Fit does.
 func (o Options) Validate() error {
 	if o.Confidence < 0 || o.Confidence >= 1 {
 		return fmt.Errorf("ratio confidence = %g: give a number in (0,1), or 0 for 0.95", o.Confidence)
 	}
-	if o.Rank != 0 && !(o.Rank >= 1 && o.Rank <= 1e9) {
-		return fmt.Errorf("ratio rank = %g: give EffectiveRank of public rows, at least 1, or 0", o.Rank)
+	if o.EffectiveRank != 0 && !(o.EffectiveRank >= 1 && o.EffectiveRank <= 1e9) {
+		return fmt.Errorf("ratio rank = %g: give EffectiveRank of public rows, at least 1, or 0", o.EffectiveRank)
 	}
 	if (o.Fourier != nil) == (o.Kernel.Name != "") {
 		return fmt.Errorf("ratio options: give either a kernel or a Fourier map")
@@ -98,7 +99,7 @@ func (m *Model) Options() Options { return m.options }
 func (m *Model) Sets() []Set {
 	var out []Set
 	for _, s := range m.sets {
-		out = append(out, Set{N: s.N, Shares: s.Shares, ShareCov: s.ShareCov})
+		out = append(out, Set{EmbeddedRows: s.N, Shares: s.Shares, ShareCov: s.ShareCov})
 	}
 	return out
 }
@@ -137,8 +138,9 @@ func (m *Model) TrainingShares() []float64 {
 // It assumes that P(x|y) is the same in every set and in the target, and only shares differ.
 // Estimate tests this.
 func Fit(sets []Set, o Options) (*Model, error) {
-	o.Estimator, o.Confidence = cmp.Or(o.Estimator, embedding.ClassMeans), cmp.Or(o.Confidence,
-		0.95)
+	o.Estimator, o.Confidence = cmp.Or(o.Estimator, embedding.EstimatorClassMeans),
+		cmp.Or(o.Confidence,
+			0.95)
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
@@ -146,7 +148,7 @@ func Fit(sets []Set, o Options) (*Model, error) {
 	if err := m.describe(sets); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
-	warnings, err := m.problem.check(o.Estimator != embedding.Mixture)
+	warnings, err := m.problem.check(o.Estimator != embedding.EstimatorMixture)
 	if err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
@@ -161,7 +163,7 @@ func Fit(sets []Set, o Options) (*Model, error) {
 	if m.spread == nil {
 		m.spread, m.indirect = m.leaveOneOutSpread(), true
 	}
-	if o.Fourier != nil && o.Estimator == embedding.ClassMeans {
+	if o.Fourier != nil && o.Estimator == embedding.EstimatorClassMeans {
 		m.collapse()
 	}
 	return m, nil
@@ -173,7 +175,7 @@ func (m *Model) describe(sets []Set) error {
 	}
 	m.classes = len(sets[0].Shares)
 	if m.classes < 2 {
-		return &Refusal{Shape, float64(m.classes), "each set needs the shares of at least two classes"}
+		return &Refusal{ShapeMismatch, float64(m.classes), "each set needs the shares of at least two classes"}
 	}
 	p := ratioProblem{shares: mat.NewDense(m.classes, len(sets), nil)}
 	for i, s := range sets {
@@ -181,7 +183,7 @@ func (m *Model) describe(sets []Set) error {
 			return err
 		}
 		if len(s.Shares) != m.classes {
-			return &Refusal{Shape, float64(i),
+			return &Refusal{ShapeMismatch, float64(i),
 				fmt.Sprintf("set %d has shares of %d classes, set 0 of %d", i, len(s.Shares),
 					m.classes)}
 		}
@@ -191,10 +193,10 @@ func (m *Model) describe(sets []Set) error {
 			sum += v
 		}
 		if !(math.Abs(sum-1) < 1e-6) {
-			return &Refusal{Shape, sum, fmt.Sprintf("the shares of set %d do not sum to 1: divide the counts by the set's size", i)}
+			return &Refusal{ShapeMismatch, sum, fmt.Sprintf("the shares of set %d do not sum to 1: divide the counts by the set's size", i)}
 		}
 		if s.ShareCov != nil && s.ShareCov.SymmetricDim() != m.classes {
-			return &Refusal{Shape, float64(i),
+			return &Refusal{ShapeMismatch, float64(i),
 				fmt.Sprintf("the share covariance of set %d is not %d×%d", i, m.classes, m.classes)}
 		}
 		p.cov = append(p.cov, s.ShareCov)
@@ -204,7 +206,7 @@ func (m *Model) describe(sets []Set) error {
 		_, d := sets[0].Rows.Dims()
 		for i, s := range sets {
 			if _, di := s.Rows.Dims(); di != d {
-				return &Refusal{Shape, float64(i),
+				return &Refusal{ShapeMismatch, float64(i),
 					fmt.Sprintf("set %d has %d columns, set 0 has %d", i, di, d)}
 			}
 			m.rows = append(m.rows, s.Rows)
@@ -216,12 +218,12 @@ func (m *Model) describe(sets []Set) error {
 	}
 	for i, s := range sets {
 		m.sets = append(m.sets, ratioSetLaw{
-			N: p.gram.N[i], Variance: max(p.gram.Self[i]-p.gram.U.At(i, i), 0),
+			N: p.gram.SetSizes[i], Variance: max(p.gram.MeanSelfKernel[i]-p.gram.UStatistic.At(i, i), 0),
 			Noise: s.Noise, Shares: s.Shares, ShareCov: s.ShareCov,
 		})
 	}
-	if m.options.Rank >= 1 {
-		p.rank = m.options.Rank
+	if m.options.EffectiveRank >= 1 {
+		p.rank = m.options.EffectiveRank
 	}
 	m.problem, m.rank = p, p.rank
 	return nil
@@ -239,7 +241,7 @@ func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	var embedder *embedding.Embedder
 	complete := true
 	for i, s := range sets {
-		n[i], self[i] = s.N, 1
+		n[i], self[i] = s.EmbeddedRows, 1
 		if s.Rows == nil {
 			m.anchors.SetRow(i, s.Embedding)
 			complete = false
@@ -279,30 +281,30 @@ func (m *Model) collapse() {
 }
 
 func checkSet(s Set, i, least int, o Options) error {
-	n := s.N
+	n := s.EmbeddedRows
 	if s.Rows != nil {
 		n, _ = s.Rows.Dims()
 	}
 	switch {
 	case s.Rows == nil && s.Embedding == nil:
-		return &Refusal{TinySet, 0, fmt.Sprintf("set %d has neither rows nor an embedding", i)}
+		return &Refusal{SetTooSmall, 0, fmt.Sprintf("set %d has neither rows nor an embedding", i)}
 	case s.Rows == nil && o.Fourier == nil:
-		return &Refusal{Shape, float64(i), fmt.Sprintf("set %d has only an embedding: fit with the Fourier map that made it", i)}
+		return &Refusal{ShapeMismatch, float64(i), fmt.Sprintf("set %d has only an embedding: fit with the Fourier map that made it", i)}
 	case s.Rows == nil && len(s.Embedding) != o.Fourier.Features:
-		return &Refusal{Shape, float64(len(s.Embedding)), fmt.Sprintf("the embedding of set %d has not the %d numbers of the map", i, o.Fourier.Features)}
+		return &Refusal{ShapeMismatch, float64(len(s.Embedding)), fmt.Sprintf("the embedding of set %d has not the %d numbers of the map", i, o.Fourier.Features)}
 	case n < least:
-		return &Refusal{TinySet, float64(n), fmt.Sprintf("set %d needs at least %d rows: the unbiased Gram compares different rows", i, least)}
+		return &Refusal{SetTooSmall, float64(n), fmt.Sprintf("set %d needs at least %d rows: the unbiased Gram compares different rows", i, least)}
 	case s.Noise < 0 || math.IsNaN(s.Noise):
-		return &Refusal{Shape, s.Noise, fmt.Sprintf("the noise variance of set %d must be zero or more", i)}
+		return &Refusal{ShapeMismatch, s.Noise, fmt.Sprintf("the noise variance of set %d must be zero or more", i)}
 	}
 	if s.Rows != nil && o.Fourier != nil {
 		if _, d := s.Rows.Dims(); d != o.Fourier.Dim {
-			return &Refusal{Shape, float64(d), fmt.Sprintf("set %d has not the %d columns of the Fourier map", i, o.Fourier.Dim)}
+			return &Refusal{ShapeMismatch, float64(d), fmt.Sprintf("set %d has not the %d columns of the Fourier map", i, o.Fourier.Dim)}
 		}
 	}
 	for _, v := range s.Embedding {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return &Refusal{Shape, float64(i),
+			return &Refusal{ShapeMismatch, float64(i),
 				fmt.Sprintf("the embedding of set %d is not finite", i)}
 		}
 	}

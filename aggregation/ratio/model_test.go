@@ -59,7 +59,8 @@ func embedded(t testing.TB, f embedding.Fourier, sets []Set) []Set {
 	out := make([]Set, len(sets))
 	for i, s := range sets {
 		n, _ := s.Rows.Dims()
-		out[i] = Set{Embedding: e.Mean(s.Rows), N: n, Shares: s.Shares, ShareCov: s.ShareCov}
+		out[i] = Set{Embedding: e.Mean(s.Rows), EmbeddedRows: n, Shares: s.Shares,
+			ShareCov: s.ShareCov}
 	}
 	return out
 }
@@ -99,8 +100,10 @@ func TestRecovers(t *testing.T) {
 			if l1 > 0.15 || l1 > base/3 {
 				t.Errorf("%s %s: L1 %.3f, baseline %.3f", form, estimator, l1, base)
 			}
-			if e.Gap > 1e-8 || !e.Fit.Tested || e.Fit.Statistic > e.Fit.Threshold {
-				t.Errorf("%s %s: gap %g, fit %+v", form, estimator, e.Gap, e.Fit)
+			if e.OptimalityGap > 1e-8 || !e.GoodnessOfFit.Tested ||
+				e.GoodnessOfFit.Statistic > e.GoodnessOfFit.Threshold {
+				t.Errorf("%s %s: gap %g, fit %+v", form, estimator, e.OptimalityGap,
+					e.GoodnessOfFit)
 			}
 			for k, s := range e.Shares {
 				if e.Low[k] > s || e.High[k] < s || e.Low[k] < 0 || e.High[k] > 1 {
@@ -149,7 +152,7 @@ func TestJSON(t *testing.T) {
 			if string(x) != string(y) {
 				t.Errorf("%s %s: %s\nthen %s", form, estimator, x, y)
 			}
-			if form != "kernel" && estimator == embedding.ClassMeans {
+			if form != "kernel" && estimator == embedding.EstimatorClassMeans {
 				if r, _ := back.anchors.Dims(); r != 2 || back.rows != nil {
 					t.Errorf("%s: %d anchors and rows %v, want the 2 class means alone", form, r, back.rows != nil)
 				}
@@ -165,8 +168,8 @@ func FuzzModelJSON(f *testing.F) {
 	small.Features = 4
 	target := w.set(4, .5, .5)
 	for _, o := range []Options{{Kernel: RBF(1)},
-		{Kernel: Kernel{Name: "linear"}, Estimator: embedding.Mixture},
-		{Fourier: &small, Estimator: embedding.Mixture}} {
+		{Kernel: Kernel{Name: "linear"}, Estimator: embedding.EstimatorMixture},
+		{Fourier: &small, Estimator: embedding.EstimatorMixture}} {
 		m, err := Fit(sets, o)
 		if err != nil {
 			f.Fatal(err)
@@ -202,17 +205,17 @@ func TestRefusals(t *testing.T) {
 		{"two for three classes", good[:2], TooFewSets},
 		{"alike", []Set{w.set(30, .5, .3, .2), w.set(30, .5, .3, .2), w.set(30, .5, .3, .2)}, IllPosed},
 		{"absent", []Set{w.set(30, .5, .5, 0), w.set(30, .2, .8, 0), w.set(30, .9, .1, 0)}, ClassAbsent},
-		{"tiny", with(func(s []Set) []Set { s[1] = w.set(1, 1, 0, 0); return s }), TinySet},
-		{"no rows", with(func(s []Set) []Set { s[1].Rows = nil; return s }), TinySet},
-		{"columns", with(func(s []Set) []Set { s[2].Rows = mat.NewDense(5, 3, nil); return s }), Shape},
-		{"classes", with(func(s []Set) []Set { s[2].Shares = []float64{.5, .5}; return s }), Shape},
-		{"sum", with(func(s []Set) []Set { s[2].Shares = []float64{.5, .4, .3}; return s }), Shape},
-		{"not a number", with(func(s []Set) []Set { s[2].Shares = []float64{.5, math.NaN(), .3}; return s }), Shape},
-		{"covariance", with(func(s []Set) []Set { s[2].ShareCov = mat.NewSymDense(2, nil); return s }), Shape},
+		{"tiny", with(func(s []Set) []Set { s[1] = w.set(1, 1, 0, 0); return s }), SetTooSmall},
+		{"no rows", with(func(s []Set) []Set { s[1].Rows = nil; return s }), SetTooSmall},
+		{"columns", with(func(s []Set) []Set { s[2].Rows = mat.NewDense(5, 3, nil); return s }), ShapeMismatch},
+		{"classes", with(func(s []Set) []Set { s[2].Shares = []float64{.5, .5}; return s }), ShapeMismatch},
+		{"sum", with(func(s []Set) []Set { s[2].Shares = []float64{.5, .4, .3}; return s }), ShapeMismatch},
+		{"not a number", with(func(s []Set) []Set { s[2].Shares = []float64{.5, math.NaN(), .3}; return s }), ShapeMismatch},
+		{"covariance", with(func(s []Set) []Set { s[2].ShareCov = mat.NewSymDense(2, nil); return s }), ShapeMismatch},
 		{"embedding for a kernel", with(func(s []Set) []Set {
-			s[2] = Set{Embedding: []float64{1}, N: 9, Shares: s[2].Shares}
+			s[2] = Set{Embedding: []float64{1}, EmbeddedRows: 9, Shares: s[2].Shares}
 			return s
-		}), Shape},
+		}), ShapeMismatch},
 	} {
 		_, err := Fit(c.sets, Options{Kernel: RBF(0.2)})
 		var refusal *Refusal
@@ -225,15 +228,15 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, target := range map[string]Set{"empty": {},
-		"columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, N: 5},
+		"columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, EmbeddedRows: 5},
 		"noise of one row": {Rows: mat.NewDense(1, 2, nil), Noise: -1}} {
 		var refusal *Refusal
 		if _, err := m.Estimate(target); !errors.As(err, &refusal) {
 			t.Errorf("target %s: got %v", name, err)
 		}
 	}
-	if e, err := m.Estimate(w.set(1, 1, 0, 0)); err != nil || e.Fit.Tested {
-		t.Errorf("target of one row: %+v, %v; want an untested estimate", e.Fit, err)
+	if e, err := m.Estimate(w.set(1, 1, 0, 0)); err != nil || e.GoodnessOfFit.Tested {
+		t.Errorf("target of one row: %+v, %v; want an untested estimate", e.GoodnessOfFit, err)
 	}
 	// A class seen only through noise gets a warning with its largest share; a class above the
 	// noise gets none.
@@ -254,13 +257,13 @@ func TestRefusals(t *testing.T) {
 	}
 	// The published estimator estimates the classes that it has seen.
 	if m, err := Fit(w.sets(2, 30),
-		Options{Kernel: RBF(0.2), Estimator: embedding.Mixture}); err != nil ||
+		Options{Kernel: RBF(0.2), Estimator: embedding.EstimatorMixture}); err != nil ||
 		len(m.Warnings()) == 0 {
 		t.Errorf("mixture of two sets: %v; want a warning and no error", err)
 	}
 	for _, o := range []Options{{}, {Kernel: RBF(1), Fourier: &testFourier},
 		{Kernel: RBF(1), Confidence: 1}, {Kernel: RBF(1), Estimator: "best"}, {Kernel: RBF(-1)},
-		{Kernel: RBF(1), Rank: 0.5}} {
+		{Kernel: RBF(1), EffectiveRank: 0.5}} {
 		if _, err := Fit(good, o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
@@ -296,8 +299,8 @@ func TestWarnsOfMisfit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !hasWarning(e.Warnings, NoFit) {
-				t.Errorf("%s %s: no warning, fit %+v", form, estimator, e.Fit)
+			if !hasWarning(e.Warnings, PoorFit) {
+				t.Errorf("%s %s: no warning, fit %+v", form, estimator, e.GoodnessOfFit)
 			}
 		}
 	}
@@ -316,7 +319,7 @@ func TestWarnsOfFaintClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !hasWarning(e.Warnings, Indefinite) && !hasWarning(e.Warnings, FaintClasses) {
+	if !hasWarning(e.Warnings, GramNotPositive) && !hasWarning(e.Warnings, ClassesTooSimilar) {
 		t.Errorf("no warning: %+v", e)
 	}
 	if e.High[0]-e.Low[0] < 0.8 {

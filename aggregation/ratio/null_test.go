@@ -74,8 +74,8 @@ func TestDoubtedSaysNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !hasWarning(e.Warnings, NoFit) {
-		t.Fatalf("not doubted: %+v", e.Fit)
+	if !hasWarning(e.Warnings, PoorFit) {
+		t.Fatalf("not doubted: %+v", e.GoodnessOfFit)
 	}
 	for k := range e.Shares {
 		if e.Low[k] != 0 || e.High[k] != 1 {

@@ -14,35 +14,35 @@ type Reason string
 const (
 	ClassAbsent Reason = "class-absent" // no set contains the class; number: its largest share
 	// the sets' shares are (nearly) alike; number: condition number of P
-	IllPosed     Reason = "ill-conditioned"
-	TooFewSets   Reason = "too-few-sets"    // number: sets given
-	TinySet      Reason = "tiny-set"        // number: rows of the set
-	EmptyTarget  Reason = "empty-target"    // number: rows
-	Shape        Reason = "shape"           // sets disagree in columns or classes
-	NoFit        Reason = "no-mixture-fits" // number: fit statistic
-	FaintClasses Reason = "faint-classes"   // classes hardly differ under this kernel
-	NoisyShares  Reason = "noisy-shares"    // the count noise swamps the differences between sets
+	IllPosed          Reason = "ill-conditioned"
+	TooFewSets        Reason = "too-few-sets"    // number: sets given
+	SetTooSmall       Reason = "tiny-set"        // number: rows of the set
+	EmptyTarget       Reason = "empty-target"    // number: rows
+	ShapeMismatch     Reason = "shape"           // sets disagree in columns or classes
+	PoorFit           Reason = "no-mixture-fits" // number: fit statistic
+	ClassesTooSimilar Reason = "faint-classes"   // classes hardly differ under this kernel
+	NoisyShares       Reason = "noisy-shares"    // noise exceeds the differences between sets
 	// number: share of noise in a difference between classes
-	Indefinite    Reason = "indefinite-gram"
-	LooseInterval Reason = "loose-interval" // only an upper bound on the spread was available
+	GramNotPositive      Reason = "indefinite-gram"
+	ConservativeInterval Reason = "loose-interval" // its spread is an upper bound
 )
 
-// Refusal is the error of an impossible estimate. Number is the quantity that explains it.
+// Refusal is the error of an impossible estimate. Value is the quantity that explains it.
 type Refusal struct {
 	Reason Reason
-	Number float64
+	Value  float64
 	Advice string
 }
 
 // Error gives the reason, the number behind it with four digits, and what to do.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("class ratios: %s (%.4g): %s", r.Reason, r.Number, r.Advice)
+	return fmt.Sprintf("class ratios: %s (%.4g): %s", r.Reason, r.Value, r.Advice)
 }
 
 // Warning accompanies an estimate that can be made but should be doubted.
 type Warning struct {
 	Reason Reason  `json:"reason"`
-	Number float64 `json:"number"`
+	Value  float64 `json:"number"`
 	Limit  float64 `json:"limit"`
 	Advice string  `json:"advice"`
 }
@@ -77,10 +77,10 @@ func (r ratioProblem) classes() int { c, _ := r.shares.Dims(); return c }
 func (r ratioProblem) weights() []float64 {
 	w := make([]float64, r.sets())
 	var sum float64
-	for i, n := range r.gram.N {
-		variance := max(r.gram.Self[i], 1e-300)/float64(n) + float64(r.dim)*r.noise[i]
+	for i, n := range r.gram.SetSizes {
+		variance := max(r.gram.MeanSelfKernel[i], 1e-300)/float64(n) + float64(r.dim)*r.noise[i]
 		if c := r.cov[i]; c != nil {
-			variance += r.gram.Self[i] * mat.Trace(c)
+			variance += r.gram.MeanSelfKernel[i] * mat.Trace(c)
 		}
 		w[i] = 1 / variance
 		sum += w[i]
@@ -170,7 +170,7 @@ func (r ratioProblem) check(full bool) ([]Warning, error) {
 func (r ratioProblem) condition() float64 {
 	high, _ := r.singular()
 	var eigen mat.EigenSym
-	if !eigen.Factorize(r.gram.V, false) {
+	if !eigen.Factorize(r.gram.VStatistic, false) {
 		return 1e300
 	}
 	low := math.Inf(1)

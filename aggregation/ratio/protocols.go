@@ -11,9 +11,9 @@ type Sample struct {
 	Shares []float64
 }
 
-// Sampling says how many test sets SampleSets draws, and how large they are. Classes, at least 2,
-// is the number c of labels 0..c−1.
-type Sampling struct {
+// SampleOptions says how many test sets SampleSets draws, and how large they are. Classes, at least
+// 2, is the number c of labels 0..c−1.
+type SampleOptions struct {
 	Classes int
 	Size    int // rows per set
 	Sets    int
@@ -22,7 +22,7 @@ type Sampling struct {
 // SampleSets draws test sets from rows with labels y (0..c−1; others are never drawn), at shares
 // drawn uniformly on the simplex. Within a set, rows of a class are drawn without replacement until
 // the class is exhausted, then again from the start, so sizes and shares are always met.
-func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
+func SampleSets(y []int, s SampleOptions, rng *rand.Rand) ([]Sample, error) {
 	if s.Classes < 2 || s.Size < 1 || s.Sets < 1 {
 		return nil, fmt.Errorf("sample sets: classes %d, size %d, sets %d: give at least 2, 1 and 1", s.Classes, s.Size, s.Sets)
 	}

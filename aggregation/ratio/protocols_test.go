@@ -12,7 +12,7 @@ func TestSampleSets(t *testing.T) {
 	for i := range y {
 		y[i] = i%4 - 1 // a quarter unlabelled
 	}
-	samples, err := SampleSets(y, Sampling{Classes: 3, Size: 90, Sets: 50}, rng)
+	samples, err := SampleSets(y, SampleOptions{Classes: 3, Size: 90, Sets: 50}, rng)
 	if err != nil || len(samples) != 50 {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestSampleSets(t *testing.T) {
 			t.Fatalf("%d rows, shares sum to %g", len(s.Rows), sum)
 		}
 	}
-	for _, s := range []Sampling{{}, {Classes: 9, Size: 100, Sets: 1}} {
+	for _, s := range []SampleOptions{{}, {Classes: 9, Size: 100, Sets: 1}} {
 		if _, err := SampleSets(y, s, rng); err == nil {
 			t.Errorf("%+v: no error", s)
 		}

@@ -37,7 +37,8 @@ func TestHeart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gamma, _, err := SelectWidth(sets, WidthOptions{Scale: scale, Estimator: estimator}, rng)
+		gamma, _, err := SelectWidth(sets, WidthOptions{SquaredDistance: scale,
+			Estimator: estimator}, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestHeart(t *testing.T) {
 		}
 		t.Logf("%s: γ·scale %.3g, share %.4f in [%.2f, %.2f], truth %.4f, training %.4f, condition %.3g, fit %.2f (limit %.2f)", estimator,
 			gamma*scale, e.Shares[1], e.Low[1], e.High[1], truth, m.TrainingShares()[1],
-			e.Condition, e.Fit.Statistic, e.Fit.Threshold)
+			e.Condition, e.GoodnessOfFit.Statistic, e.GoodnessOfFit.Threshold)
 		if math.Abs(e.Shares[1]-truth) > 0.06 {
 			t.Errorf("%s: share %.4f is not within .06 of %.4f", estimator, e.Shares[1], truth)
 		}
@@ -84,7 +85,8 @@ func TestAdult(t *testing.T) {
 				gamma := 1 / scale
 				if widths {
 					if gamma, _, err = SelectWidth(sets,
-						WidthOptions{Scale: scale, Estimator: estimator}, rng); err != nil {
+						WidthOptions{SquaredDistance: scale, Estimator: estimator},
+						rng); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -100,7 +102,7 @@ func TestAdult(t *testing.T) {
 				}
 			}
 			t.Logf("share %g %s: L1 %.4f, mean standard error %.4f, covered %g of %d", share, estimator, l1, sd, covered, seeds)
-			if estimator == embedding.ClassMeans && l1 > 0.15 {
+			if estimator == embedding.EstimatorClassMeans && l1 > 0.15 {
 				t.Errorf("L1 = %.4f, want below .15", l1)
 			}
 		}
@@ -133,13 +135,13 @@ func TestMNIST(t *testing.T) {
 	same := labelled{train.rows(free[:800*tenths]), pick(train.y, free[:800*tenths])}
 	sets := disjointSets(t, train, free[800*tenths:], 250*tenths, rng)
 	gamma, path, err := SelectWidth(sets,
-		WidthOptions{Scale: scale,
+		WidthOptions{SquaredDistance: scale,
 			Fourier: &embedding.Fourier{Dim: 50, Features: 100 * tenths, Seed: 8}}, rng)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range path {
-		t.Logf("γ·scale %8.4f: held-out L1 %.4f ± %.4f", p.Gamma*scale, p.L1, p.Error)
+		t.Logf("γ·scale %8.4f: held-out L1 %.4f ± %.4f", p.Gamma*scale, p.L1, p.SE)
 	}
 	var sizes []int
 	for _, s := range sets {
@@ -166,7 +168,8 @@ func TestMNIST(t *testing.T) {
 		if c.noise != "none" {
 			given = privatised(t, f, sets, c.noise != "counts", rng)
 		}
-		m, err := Fit(given, Options{Fourier: &f, Rank: EffectiveRank(RBF(f.Gamma), train.x)})
+		m, err := Fit(given, Options{Fourier: &f,
+			EffectiveRank: EffectiveRank(RBF(f.Gamma), train.x)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +252,8 @@ func privatised(t *testing.T, f embedding.Fourier, sets []Set, embeddings bool,
 			z[k] = math.Sqrt(variance) * rng.NormFloat64()
 			mean += z[k] / float64(c)
 		}
-		noisy := Set{N: n, Embedding: embedder.Mean(s.Rows), ShareCov: mat.NewSymDense(c, nil)}
+		noisy := Set{EmbeddedRows: n, Embedding: embedder.Mean(s.Rows),
+			ShareCov: mat.NewSymDense(c, nil)}
 		if embeddings { // the mean moves by 2/n: variance (2/n)²/(2ρ)
 			noisy.Noise = 2 / (0.05 * float64(n) * float64(n))
 		}
@@ -270,7 +274,7 @@ func privatised(t *testing.T, f embedding.Fourier, sets []Set, embeddings bool,
 
 func tryTargets(t *testing.T, m *Model, from labelled, size int) (mean Error,
 	coverage, sd, fit float64) {
-	samples, err := SampleSets(from.y, Sampling{Classes: 10, Size: size, Sets: 20},
+	samples, err := SampleSets(from.y, SampleOptions{Classes: 10, Size: size, Sets: 20},
 		rand.New(rand.NewPCG(6, 6)))
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +286,7 @@ func tryTargets(t *testing.T, m *Model, from labelled, size int) (mean Error,
 			t.Fatal(err)
 		}
 		errors = append(errors, Measure(s.Shares, e.Shares, len(s.Rows)))
-		fit += e.Fit.Statistic / 20
+		fit += e.GoodnessOfFit.Statistic / 20
 		for k, p := range s.Shares {
 			sd += e.Sd[k] / 200
 			if e.Low[k] <= p && p <= e.High[k] {

@@ -35,7 +35,7 @@ func TestNoiseInSharesTakenOff(t *testing.T) {
 		gram.Mul(phi.T(), &phi)
 		square.Mul(means.T(), means)
 		p := ratioProblem{
-			gram: Gram{V: symmetric(&gram), U: symmetric(&gram), Self: make([]float64, sets), N: make([]int, sets)},
+			gram: Gram{VStatistic: symmetric(&gram), UStatistic: symmetric(&gram), MeanSelfKernel: make([]float64, sets), SetSizes: make([]int, sets)},
 			cov:  make([]*mat.SymDense, sets), noise: make([]float64, sets), rank: 1e9, shares: mat.NewDense(c, sets, nil),
 		}
 		law := mat.NewSymDense(c, nil)
@@ -46,7 +46,7 @@ func TestNoiseInSharesTakenOff(t *testing.T) {
 			law.SetSym(k, k, sigma*sigma*(1-1./c))
 		}
 		for i := range sets {
-			p.gram.Self[i], p.gram.N[i], p.cov[i] = 1, 1e9, law
+			p.gram.MeanSelfKernel[i], p.gram.SetSizes[i], p.cov[i] = 1, 1e9, law
 		}
 		between := func(q *mat.Dense, k, l int) float64 {
 			return q.At(k, k) - q.At(k, l) - q.At(l, k) + q.At(l, l)
@@ -112,11 +112,12 @@ func TestSwampedShares(t *testing.T) {
 			}
 			phi.Set(4, i, 1+rng.NormFloat64()/100)
 			p.cov[i] = law
-			p.gram.Self, p.gram.N = append(p.gram.Self, 1), append(p.gram.N, 600)
+			p.gram.MeanSelfKernel, p.gram.SetSizes = append(p.gram.MeanSelfKernel, 1),
+				append(p.gram.SetSizes, 600)
 		}
 		var gram mat.Dense
 		gram.Mul(phi.T(), phi)
-		p.gram.V, p.gram.U = symmetric(&gram), symmetric(&gram)
+		p.gram.VStatistic, p.gram.UStatistic = symmetric(&gram), symmetric(&gram)
 		_, warnings, err := p.solveClassMeans()
 		if err != nil {
 			t.Fatal(err)

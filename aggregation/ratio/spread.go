@@ -99,7 +99,7 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 			}
 		}
 		part := p.selectSets(others)
-		if _, err := part.check(m.options.Estimator != embedding.Mixture); err != nil {
+		if _, err := part.check(m.options.Estimator != embedding.EstimatorMixture); err != nil {
 			continue
 		}
 		system, _, err := part.solve(m.options.Estimator)
@@ -108,14 +108,14 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 		}
 		g := make([]float64, len(others))
 		for a, j := range others {
-			g[a] = p.gram.U.At(i, j)
+			g[a] = p.gram.UStatistic.At(i, j)
 		}
 		law := part.laws()
 		est := system.estimate(g)
 		known := knownCovariance(system, law, est.setWeights, p.noise[i])
-		known.AddSym(known, secondOrder(system, law, est.setWeights, float64(p.gram.N[i]),
+		known.AddSym(known, secondOrder(system, law, est.setWeights, float64(p.gram.SetSizes[i]),
 			p.noise[i], p.rank, float64(p.dim)))
-		factor := 1 / float64(p.gram.N[i])
+		factor := 1 / float64(p.gram.SetSizes[i])
 		for a, w := range est.setWeights {
 			factor += w * w / float64(law[a].N)
 		}
@@ -148,9 +148,10 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 func (r ratioProblem) laws() []ratioSetLaw {
 	out := make([]ratioSetLaw, r.sets())
 	for i := range out {
-		out[i] = ratioSetLaw{N: r.gram.N[i], Noise: r.noise[i], Shares: mat.Col(nil, i, r.shares),
+		out[i] = ratioSetLaw{N: r.gram.SetSizes[i], Noise: r.noise[i],
+			Shares:   mat.Col(nil, i, r.shares),
 			ShareCov: r.cov[i],
-			Variance: max(r.gram.Self[i]-r.gram.U.At(i, i), 0)}
+			Variance: max(r.gram.MeanSelfKernel[i]-r.gram.UStatistic.At(i, i), 0)}
 	}
 	return out
 }

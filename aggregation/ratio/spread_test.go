@@ -12,7 +12,7 @@ import (
 )
 
 func TestSpread(t *testing.T) {
-	for g, want := range map[Goodness]float64{
+	for g, want := range map[GoodnessOfFit]float64{
 		{Statistic: .9, Threshold: 2, Tested: true}:  1,
 		{Statistic: 1, Threshold: 2, Tested: true}:   1,
 		{Statistic: 1.3, Threshold: 2, Tested: true}: 1.6,
@@ -58,7 +58,7 @@ func TestShiftedCoverage(t *testing.T) {
 		if e.Low[0] <= .3 && .3 <= e.High[0] {
 			covered++
 		}
-		if math.Abs(e.Free[0]-.3) <= z*e.Sd[0]/math.Sqrt(e.Fit.spread()) {
+		if math.Abs(e.Unconstrained[0]-.3) <= z*e.Sd[0]/math.Sqrt(e.GoodnessOfFit.spread()) {
 			narrow++
 		}
 	}
@@ -77,7 +77,7 @@ func TestPulled(t *testing.T) {
 		none           bool
 	}{{.0025, .02, false}, {.0025, .03, true}, {.0025, .055, true}, {.04, 0, true},
 		{math.NaN(), 0, true}} {
-		e := Estimate{Free: []float64{.4, .6}, Shares: []float64{.4, .6}}
+		e := Estimate{Unconstrained: []float64{.4, .6}, Shares: []float64{.4, .6}}
 		e.interval(mat.NewSymDense(2, []float64{c.variance, 0, 0, c.variance}), .95,
 			[]float64{c.pull, c.pull})
 		want := .4 - 1.959964*math.Sqrt(c.variance) - c.pull
@@ -103,8 +103,9 @@ func TestNoInterval(t *testing.T) {
 			t.Fatal(err)
 		}
 		faint, pulled := e.Sd[0] > faintError, m.system.pull()[0] > e.Sd[0]/2
-		if none := e.NoInterval != ""; none != (faint || pulled || e.Fit.doubted()) || none &&
-			(e.Low[0] != 0 || e.High[1] != 1) {
+		if none := e.NoInterval != ""; none != (faint || pulled || e.GoodnessOfFit.doubted()) ||
+			none &&
+				(e.Low[0] != 0 || e.High[1] != 1) {
 			t.Errorf("%+v, pull %v", e, m.system.pull())
 		}
 		for _, of := range []string{"nobody knows how much", "hardly differ"} {

@@ -14,25 +14,26 @@ import (
 // WidthOptions configure SelectWidth.
 type WidthOptions struct {
 	Estimator string // "" means ClassMeans
-	// Scale is a public squared distance (MedianSquaredDistance); widths are 2^k/Scale, k = −5..5.
-	Scale  float64
-	Splits int // averaged held-out splits; 0 means 20, because one or two choose erratically
-	Rows   int // most rows used of each set, evenly spaced; 0 means 400
+	// SquaredDistance is a public squared distance (MedianSquaredDistance); widths are
+	// 2^k/SquaredDistance, k = −5..5.
+	SquaredDistance float64
+	Splits          int // averaged held-out splits; 0 means 20: one or two choose erratically
+	Rows            int // most rows used of each set, evenly spaced; 0 means 400
 	// Fourier, if set, compares all rows by this map (its Gamma is ignored). Use it for large sets,
 	// where a sample of rows would favour too wide kernels. 500 features are enough.
 	Fourier *embedding.Fourier
 }
 
-// WidthPoint is one width with the mean L1 error of the held-out sets and its standard error.
-type WidthPoint struct {
+// WidthCandidate is one width with the mean L1 error of the held-out sets and its standard error.
+type WidthCandidate struct {
 	Gamma float64 `json:"gamma"`
 	L1    float64 `json:"l1"`
-	Error float64 `json:"standard_error"`
+	SE    float64 `json:"standard_error"`
 }
 
-// Widths returns 11 values of Gamma, 2^k/scale for k = −5..5, ascending. scale is a squared
-// distance between public rows.
-func Widths(scale float64) (all []float64) {
+// CandidateWidths returns 11 values of Gamma, 2^k/scale for k = −5..5, ascending. scale is a
+// squared distance between public rows.
+func CandidateWidths(scale float64) (all []float64) {
 	for k := -5; k <= 5; k++ {
 		all = append(all, math.Ldexp(1, k)/scale)
 	}
@@ -45,12 +46,13 @@ func Widths(scale float64) (all []float64) {
 //
 // The minimum over few sets is mostly luck, so among the widths within one standard error of the
 // least error it takes the one nearest to 1/Scale.
-func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint,
+func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthCandidate,
 	err error) {
-	o.Estimator, o.Splits, o.Rows = cmp.Or(o.Estimator, embedding.ClassMeans), cmp.Or(o.Splits,
-		20), cmp.Or(o.Rows, 400)
-	if !(o.Scale > 0) {
-		return 0, nil, fmt.Errorf("select width: scale = %g: give MedianSquaredDistance of public rows", o.Scale)
+	o.Estimator, o.Splits, o.Rows = cmp.Or(o.Estimator, embedding.EstimatorClassMeans),
+		cmp.Or(o.Splits,
+			20), cmp.Or(o.Rows, 400)
+	if !(o.SquaredDistance > 0) {
+		return 0, nil, fmt.Errorf("select width: scale = %g: give MedianSquaredDistance of public rows", o.SquaredDistance)
 	}
 	// The first problem only serves to draw splits that can be solved.
 	small := make([]Set, len(sets))
@@ -65,7 +67,7 @@ func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path
 		small[i] = Set{Rows: rows, Shares: s.Shares, ShareCov: s.ShareCov}
 	}
 	var splits [][]bool
-	for _, gamma := range Widths(o.Scale) {
+	for _, gamma := range CandidateWidths(o.SquaredDistance) {
 		m := &Model{options: Options{Kernel: RBF(gamma), Estimator: o.Estimator}}
 		if o.Fourier != nil {
 			f := *o.Fourier
@@ -90,7 +92,8 @@ func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path
 	}
 	off := math.Inf(1)
 	for _, p := range path {
-		if k := math.Abs(math.Log2(p.Gamma * o.Scale)); p.L1 <= least.L1+least.Error && k < off {
+		if k := math.Abs(math.Log2(p.Gamma * o.SquaredDistance)); p.L1 <= least.L1+least.SE &&
+			k < off {
 			off, best = k, p.Gamma
 		}
 	}
@@ -121,7 +124,7 @@ func drawSplits(p ratioProblem, o WidthOptions, rng *rand.Rand) ([][]bool, error
 
 // judgeWidth averages the L1 error of each set over the splits that held it out. The standard error
 // is over sets, because splits share them.
-func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool) WidthPoint {
+func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool) WidthCandidate {
 	sums, times := make([]float64, p.sets()), make([]float64, p.sets())
 	for _, held := range splits {
 		train := chosen(held, false)
@@ -131,9 +134,10 @@ func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool
 			if err == nil {
 				g := make([]float64, len(train))
 				for a, j := range train {
-					g[a] = p.gram.U.At(t, j)
+					g[a] = p.gram.UStatistic.At(t, j)
 				}
-				l1 = Measure(mat.Col(nil, t, p.shares), system.estimate(g).shares, p.gram.N[t]).L1
+				l1 = Measure(mat.Col(nil, t, p.shares), system.estimate(g).shares,
+					p.gram.SetSizes[t]).L1
 			}
 			sums[t] += l1
 			times[t]++
@@ -149,8 +153,8 @@ func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool
 		}
 	}
 	mean /= n
-	return WidthPoint{Gamma: gamma, L1: mean,
-		Error: sqrtOrZero((squares/n - mean*mean) / max(n-1, 1))}
+	return WidthCandidate{Gamma: gamma, L1: mean,
+		SE: sqrtOrZero((squares/n - mean*mean) / max(n-1, 1))}
 }
 
 func chosen(marks []bool, want bool) []int {

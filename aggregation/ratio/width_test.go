@@ -26,7 +26,7 @@ func TestSelectWidth(t *testing.T) {
 	}
 	for _, f := range []*embedding.Fourier{nil, {Dim: 2, Features: 200, Seed: 1}} {
 		rng := rand.New(rand.NewPCG(1, 1))
-		gamma, path, err := SelectWidth(sets, WidthOptions{Scale: 1, Fourier: f}, rng)
+		gamma, path, err := SelectWidth(sets, WidthOptions{SquaredDistance: 1, Fourier: f}, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,8 @@ func TestSelectWidthRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	sets := []Set{w.set(20, .2, .8), w.set(20, .8, .2)}
 	var refusal *Refusal
-	if _, _, err := SelectWidth(sets, WidthOptions{Scale: 1}, rng); !errors.As(err, &refusal) ||
+	if _, _, err := SelectWidth(sets, WidthOptions{SquaredDistance: 1}, rng); !errors.As(err,
+		&refusal) ||
 		refusal.Reason != TooFewSets {
 		t.Errorf("two sets: %v", err)
 	}
@@ -49,7 +50,7 @@ func TestSelectWidthRefuses(t *testing.T) {
 		t.Error("no scale: no error")
 	}
 	sets[0].Rows = nil
-	if _, _, err := SelectWidth(sets, WidthOptions{Scale: 1}, rng); err == nil {
+	if _, _, err := SelectWidth(sets, WidthOptions{SquaredDistance: 1}, rng); err == nil {
 		t.Error("no rows: no error")
 	}
 }

@@ -13,16 +13,16 @@ import (
 func BenchmarkShares(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		form Form
+		form VectorForm
 	}{
-		{"N=1000/K=2", Ballots(1000, 2, 1)},
-		{"N=2000/K=2", Ballots(2000, 2, 1)},
-		{"N=10000/K=2", Ballots(10000, 2, 1)},
-		{"N=1000/K=10", Ballots(1000, 10, 1)},
-		{"N=2000/K=10", Ballots(2000, 10, 1)},
-		{"N=10000/K=10", Ballots(10000, 10, 1)},
-		{"N=2000/K=2/shards=10", Ballots(2000, 2, 10)},
-		{"signed=410", Integers(410, 1<<32)},
+		{"N=1000/K=2", BallotForm(1000, 2, 1)},
+		{"N=2000/K=2", BallotForm(2000, 2, 1)},
+		{"N=10000/K=2", BallotForm(10000, 2, 1)},
+		{"N=1000/K=10", BallotForm(1000, 10, 1)},
+		{"N=2000/K=10", BallotForm(2000, 10, 1)},
+		{"N=10000/K=10", BallotForm(10000, 10, 1)},
+		{"N=2000/K=2/shards=10", BallotForm(2000, 2, 10)},
+		{"signed=410", IntegerForm(410, 1<<32)},
 	} {
 		f := c.form
 		v := drawn(f, rand.New(rand.NewPCG(1, 1)))
@@ -53,7 +53,7 @@ func BenchmarkShares(b *testing.B) {
 
 // TestMemory: a server's memory for a study does not grow with the number of added contributions.
 func TestMemory(t *testing.T) {
-	f := Ballots(500, 2, 1)
+	f := BallotForm(500, 2, 1)
 	parts := must(f.Split(testContext, make([]int64, f.Cells), seeded(1)))
 	other := must(f.Prepare(testKey, testContext, Helper, parts[1])).Message()
 	sum := f.NewSum()

@@ -28,10 +28,10 @@ func elements(values ...int64) fp128.Vec {
 }
 
 // bitsOf returns the honest bits of a vector.
-func bitsOf(f Form, vector []int64) (out fp128.Vec) {
+func bitsOf(f VectorForm, vector []int64) (out fp128.Vec) {
 	for _, v := range vector {
-		for b := range f.Bits {
-			out = append(out, elements((v-f.Least)>>b&1)...)
+		for b := range f.CellBits {
+			out = append(out, elements((v-f.MinCell)>>b&1)...)
 		}
 	}
 	return out
@@ -40,11 +40,11 @@ func bitsOf(f Form, vector []int64) (out fp128.Vec) {
 // TestLiars: a party that follows the protocol except for its vector, with the best possible proof,
 // is refused by both servers. The other parties' contributions count.
 func TestLiars(t *testing.T) {
-	two, five, signed := Ballots(7, 2, 1), Ballots(4, 5, 1), Integers(5, 100)
-	shards := Ballots(4, 3, 6)
+	two, five, signed := BallotForm(7, 2, 1), BallotForm(4, 5, 1), IntegerForm(5, 100)
+	shards := BallotForm(4, 3, 6)
 	row := func(values ...int64) []int64 {
 		v := make([]int64, five.Cells)
-		for at := 0; at < len(v); at += five.Row {
+		for at := 0; at < len(v); at += five.RowCells {
 			v[at] = 1
 		}
 		copy(v, values)
@@ -56,7 +56,7 @@ func TestLiars(t *testing.T) {
 	inverse := bitsOf(signed, make([]int64, signed.Cells))
 	inverse[0].InvUint64(2) // 1/2 in the field
 	for name, c := range map[string]struct {
-		form     Form
+		form     VectorForm
 		measured fp128.Vec
 		refused  bool
 	}{
@@ -113,8 +113,8 @@ func TestStolenAndSwapped(t *testing.T) {
 			rng := rand.New(rand.NewPCG(7, 7))
 			mine := must(f.Split(testContext, drawn(f, rng), seeded(1)))
 			again := must(f.Split(testContext, drawn(f, rng), seeded(2)))
-			other := ContextOf([32]byte{9}, "hospital-b")
-			elsewhere := ContextOf([32]byte{8}, "hospital-a")
+			other := NewProofContext([32]byte{9}, "hospital-b")
+			elsewhere := NewProofContext([32]byte{8}, "hospital-a")
 			theirs := must(f.Split(other, drawn(f, rng), seeded(3)))
 			swappedHead := func(from, head []byte) []byte {
 				return append(bytes.Clone(head[:headSize]), from[headSize:]...)
@@ -130,13 +130,13 @@ func TestStolenAndSwapped(t *testing.T) {
 				return p
 			}
 			cases := map[string]struct {
-				contexts [2]Context
+				contexts [2]ProofContext
 				parts    Parts
 			}{
 				"another party's":                   {twice(testContext), theirs},
 				"one's own as another's":            {twice(other), mine},
 				"in another study":                  {twice(elsewhere), mine},
-				"two studies at once":               {[2]Context{testContext, elsewhere}, mine},
+				"two studies at once":               {[2]ProofContext{testContext, elsewhere}, mine},
 				"the helper's of another upload":    {twice(testContext), Parts{mine[0], again[1]}},
 				"the coordinator's of another":      {twice(testContext), Parts{again[0], mine[1]}},
 				"another's helper part, own head":   {twice(testContext), Parts{mine[0], swappedHead(again[1], mine[1])}},
@@ -231,7 +231,7 @@ func TestOtherServer(t *testing.T) {
 // TestRowsAlone: the check of rows refuses every error of one or two in two rows, and accepts
 // correct rows, under any key.
 func TestRowsAlone(t *testing.T) {
-	f := Form{Cells: 6, Bits: 3, Row: 3, Total: 2}
+	f := VectorForm{Cells: 6, CellBits: 3, RowCells: 3, RowTotal: 2}
 	for code := range 3 * 3 * 3 * 3 * 3 * 3 {
 		v := make([]int64, 6)
 		for j, c := 0, code; j < 6; j, c = j+1, c/3 {

@@ -24,8 +24,8 @@
 //     at most (h·2¹¹ + 2¹³)/2¹²⁷, which is 2⁻⁵² for h = 2⁶⁴ (derived in soundness.go; for the check
 //     of rows see rows.go). Finish returns no share for parts of another party or study, for cut or
 //     swapped parts, and for a part that only one server received.
-//   - Exactness: Form.Check proves that sums do not wrap for any number of parties that a plan
-//     allows, so order and grouping change nothing.
+//   - Exactness: VectorForm.Check proves that sums do not wrap for any number of parties that a
+//     plan allows, so order and grouping change nothing.
 //
 // # What its caller must do
 //

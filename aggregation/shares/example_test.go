@@ -10,12 +10,12 @@ import (
 // Two parties vote on four rows. Each server holds one part of each ballot. Together the servers
 // check that every row has one vote of 0 or 1, and each adds up its shares.
 func Example() {
-	form := shares.Ballots(4, 2, 1)
+	form := shares.BallotForm(4, 2, 1)
 	key := shares.Key{} // drawn by both servers, known to no party
 	rand.Read(key[:])
 	sums := [2]shares.SecretShare{form.NewSum(), form.NewSum()}
 	for party, ballot := range map[string][]int64{"north": {1, 0, 1, 0}, "south": {1, 1, 0, 0}} {
-		context := shares.ContextOf([32]byte{}, party) // of a plan's hash
+		context := shares.NewProofContext([32]byte{}, party) // of a plan's hash
 		parts, err := form.Split(context, ballot, rand.Reader)
 		if err != nil {
 			panic(err)

@@ -11,44 +11,45 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 )
 
-// Form says what a contribution's proof shows. It follows from a plan and its pool, so it is
+// VectorForm says what a contribution's proof shows. It follows from a plan and its pool, so it is
 // public.
-type Form struct {
+type VectorForm struct {
 	Cells int
-	// Each cell is an integer from Least to Least + 2^Bits − 1.
-	Bits  int
-	Least int64
-	// Row is the number of cells in a row. The cells of each row sum to Total. 0 means that there
-	// are no rows.
-	Row   int
-	Total int64
+	// Each cell is an integer from MinCell to MinCell + 2^CellBits − 1.
+	CellBits int
+	MinCell  int64
+	// RowCells is the number of cells in a row. The cells of each row sum to RowTotal. 0 means that
+	// there are no rows.
+	RowCells int
+	RowTotal int64
 }
 
-// Ballots returns the form of counted ballots on the rows of a pool. With two classes it has one
+// BallotForm returns the form of counted ballots on the rows of a pool. With two classes it has one
 // count per row, from 0 to 2^⌈log₂(ballots+1)⌉ − 1. With more it has a count for each class, and
 // each row sums to ballots. So one ballot is proved to be exactly one vote per row.
-func Ballots(rows, classes, ballots int) Form {
-	f := Form{Cells: rows, Bits: bits.Len(uint(max(ballots, 0)))}
+func BallotForm(rows, classes, ballots int) VectorForm {
+	f := VectorForm{Cells: rows, CellBits: bits.Len(uint(max(ballots, 0)))}
 	if classes > 2 {
-		f.Cells, f.Row, f.Total = rows*classes, classes, int64(ballots)
+		f.Cells, f.RowCells, f.RowTotal = rows*classes, classes, int64(ballots)
 	}
 	return f
 }
 
-// Integers returns the form of integers of magnitude at most limit. The proof covers the next power
-// of two, −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit: a lying party can move each cell that far.
-func Integers(cells int, limit int64) Form {
+// IntegerForm returns the form of integers of magnitude at most limit. The proof covers the next
+// power of two, −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit: a lying party can move each cell that
+// far.
+func IntegerForm(cells int, limit int64) VectorForm {
 	b := bits.Len64(uint64(max(limit, 0))) + 1
 	if b > maxBits {
-		return Form{Cells: cells, Bits: b} // Check refuses this form
+		return VectorForm{Cells: cells, CellBits: b} // Check refuses this form
 	}
-	return Form{Cells: cells, Bits: b, Least: -1 << (b - 1)}
+	return VectorForm{Cells: cells, CellBits: b, MinCell: -1 << (b - 1)}
 }
 
-// Counts returns the form of integers from 0 to limit. The proof covers up to the next power of
+// CountForm returns the form of integers from 0 to limit. The proof covers up to the next power of
 // two.
-func Counts(cells int, limit int64) Form {
-	return Form{Cells: cells, Bits: bits.Len64(uint64(max(limit, 1)))}
+func CountForm(cells int, limit int64) VectorForm {
+	return VectorForm{Cells: cells, CellBits: bits.Len64(uint64(max(limit, 1)))}
 }
 
 const (
@@ -73,30 +74,30 @@ var modulus = new(big.Int).SetBytes(fp128.Fp{}.Order())
 // scale (privacy's maxScaleBits); only decoding depends on this, not privacy. With M·2^b + 2·2⁶² <
 // p/2 the sum with both noises is in (−p/2, p/2), where reading a residue as the integer nearest to
 // zero is exact.
-func (f Form) Check(parties int64) error {
+func (vf VectorForm) Check(parties int64) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrForm, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case f.Cells < 1:
-		return fail("it has %d cells, at least one is needed", f.Cells)
-	case f.Bits < 1 || f.Bits > maxBits:
-		return fail("a cell has %d bits, give 1 to %d", f.Bits, maxBits)
-	case f.Cells > maxProved/f.Bits:
-		return fail("%d cells of %d bits are more than the %d bits that are proved at once: use fewer rows, classes or features", f.Cells, f.Bits, maxProved)
-	case f.Least != 0 && f.Least != -1<<(f.Bits-1):
-		return fail("the least value of a cell is %d, it must be 0 or −2^(bits−1)", f.Least)
-	case f.Row < 0 || f.Row > 0 && f.Cells%f.Row != 0:
-		return fail("rows of %d cells do not divide %d cells", f.Row, f.Cells)
-	case f.Row == 0 && f.Total != 0 || f.Total < 0:
-		return fail("rows of %d cells that add up to %d", f.Row, f.Total)
-	case f.Row > 0 && (f.Least != 0 || f.Bits+bits.Len(uint(f.Row)) > maxBits):
-		return fail("rows of %d cells of %d bits from %d, they must be of counts that an int64 can add", f.Row, f.Bits, f.Least)
+	case vf.Cells < 1:
+		return fail("it has %d cells, at least one is needed", vf.Cells)
+	case vf.CellBits < 1 || vf.CellBits > maxBits:
+		return fail("a cell has %d bits, give 1 to %d", vf.CellBits, maxBits)
+	case vf.Cells > maxProved/vf.CellBits:
+		return fail("%d cells of %d bits are more than the %d bits that are proved at once: use fewer rows, classes or features", vf.Cells, vf.CellBits, maxProved)
+	case vf.MinCell != 0 && vf.MinCell != -1<<(vf.CellBits-1):
+		return fail("the least value of a cell is %d, it must be 0 or −2^(bits−1)", vf.MinCell)
+	case vf.RowCells < 0 || vf.RowCells > 0 && vf.Cells%vf.RowCells != 0:
+		return fail("rows of %d cells do not divide %d cells", vf.RowCells, vf.Cells)
+	case vf.RowCells == 0 && vf.RowTotal != 0 || vf.RowTotal < 0:
+		return fail("rows of %d cells that add up to %d", vf.RowCells, vf.RowTotal)
+	case vf.RowCells > 0 && (vf.MinCell != 0 || vf.CellBits+bits.Len(uint(vf.RowCells)) > maxBits):
+		return fail("rows of %d cells of %d bits from %d, they must be of counts that an int64 can add", vf.RowCells, vf.CellBits, vf.MinCell)
 	case parties < 1 || parties > maxParties:
 		return fail("%d parties, give 1 to %d", parties, maxParties)
 	}
-	if wraps(new(big.Int).Lsh(big.NewInt(parties), uint(f.Bits))) {
-		return fail("%d parties of %d bits make a sum wrap", parties, f.Bits)
+	if wraps(new(big.Int).Lsh(big.NewInt(parties), uint(vf.CellBits))) {
+		return fail("%d parties of %d bits make a sum wrap", parties, vf.CellBits)
 	}
 	return nil
 }
@@ -117,8 +118,9 @@ type circuit struct {
 
 // circuit returns the form's parameters. The chunk √bits gives the shortest proof
 // (draft-irtf-cfrg-vdaf).
-func (f Form) circuit(c Context) circuit {
-	return circuit{uint(f.Cells), uint(f.Bits), max(1, uint(math.Sqrt(float64(f.Cells*f.Bits)))),
+func (vf VectorForm) circuit(c ProofContext) circuit {
+	return circuit{uint(vf.Cells), uint(vf.CellBits),
+		max(1, uint(math.Sqrt(float64(vf.Cells*vf.CellBits)))),
 		c[:]}
 }
 
@@ -153,13 +155,13 @@ const (
 
 // PartSize returns the size in bytes of a party's part for a server. The coordinator's part grows
 // with the form, the helper's does not. The form must pass Check.
-func (f Form) PartSize(r Role) int {
+func (vf VectorForm) PartSize(r Role) int {
 	if r == Helper {
 		return headSize + 2*seedSize
 	}
-	c := f.circuit(Context{})
+	c := vf.circuit(ProofContext{})
 	return headSize + fp128.Size*int(c.cells*c.bits+c.proof()) + seedSize
 }
 
 // ShareSize returns the size in bytes of a checked share, or of a sum of shares.
-func (f Form) ShareSize() int { return fp128.Size * f.Cells }
+func (vf VectorForm) ShareSize() int { return fp128.Size * vf.Cells }

@@ -10,7 +10,7 @@ import (
 // FuzzPrepare: no part makes a server panic. If both servers accept, they hold the vector that was
 // split.
 func FuzzPrepare(f *testing.F) {
-	form := Ballots(3, 3, 1)
+	form := BallotForm(3, 3, 1)
 	v := drawn(form, rand.New(rand.NewPCG(1, 1)))
 	parts := must(form.Split(testContext, v, seeded(1)))
 	f.Add(parts[0], parts[1])
@@ -37,7 +37,7 @@ func FuzzPrepare(f *testing.F) {
 
 // FuzzFinish: only the other server's own message gives a share.
 func FuzzFinish(f *testing.F) {
-	form := Ballots(3, 3, 1)
+	form := BallotForm(3, 3, 1)
 	parts := must(form.Split(testContext, drawn(form, rand.New(rand.NewPCG(1, 1))), seeded(1)))
 	honest := must(form.Prepare(testKey, testContext, Helper, parts[1])).Message()
 	f.Add(honest)
@@ -53,7 +53,7 @@ func FuzzFinish(f *testing.F) {
 
 // FuzzParseShare: a parsed share is written as the same bytes.
 func FuzzParseShare(f *testing.F) {
-	form := Ballots(2, 2, 1)
+	form := BallotForm(2, 2, 1)
 	f.Add(make([]byte, form.ShareSize()))
 	f.Add(bytes.Repeat([]byte{0xff}, form.ShareSize()))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -19,8 +19,8 @@ type Matrix struct {
 	Row func(i int) []int64
 }
 
-// Times returns the image of a share.
-func (m Matrix) Times(s SecretShare) (SecretShare, error) {
+// ApplyToShare returns the image of a share.
+func (m Matrix) ApplyToShare(s SecretShare) (SecretShare, error) {
 	if len(s.elements) != m.Rows*m.Columns || m.Width < 1 {
 		return SecretShare{}, fmt.Errorf("multiply share: it has %d cells, the matrix takes %d", len(s.elements), m.Rows*m.Columns)
 	}
@@ -51,7 +51,7 @@ func (m Matrix) Times(s SecretShare) (SecretShare, error) {
 //
 // Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest as for
 // Form.Check.
-func (m Matrix) Check(f Form, parties int64) error {
+func (m Matrix) Check(f VectorForm, parties int64) error {
 	if err := f.Check(parties); err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func (m Matrix) Check(f Form, parties int64) error {
 			}
 		}
 	}
-	if wraps(most.Mul(most, new(big.Int).Lsh(big.NewInt(parties), uint(f.Bits)))) {
-		return fmt.Errorf("%w: %d parties of %d bits, times the matrix, make a sum wrap", ErrForm, parties, f.Bits)
+	if wraps(most.Mul(most, new(big.Int).Lsh(big.NewInt(parties), uint(f.CellBits)))) {
+		return fmt.Errorf("%w: %d parties of %d bits, times the matrix, make a sum wrap", ErrForm, parties, f.CellBits)
 	}
 	return nil
 }

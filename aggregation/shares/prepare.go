@@ -20,7 +20,7 @@ var ErrProof = errors.New("contribution refused by its proof")
 // Preparation is one server's part of checking a contribution. It follows from key, context, role
 // and part, so it can be redone after a crash.
 type Preparation struct {
-	form    Form
+	form    VectorForm
 	role    Role
 	vdaf    *sumvec.SumVec
 	state   *sumvec.PrepState
@@ -30,29 +30,29 @@ type Preparation struct {
 
 // Prepare reads a server's part and makes its message to the other server. Refusals wrap ErrPart,
 // or ErrProof if the part was not made for this context and role.
-func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, error) {
-	if err := f.Check(1); err != nil {
+func (vf VectorForm) Prepare(key Key, c ProofContext, r Role, part []byte) (*Preparation, error) {
+	if err := vf.Check(1); err != nil {
 		return nil, err
 	}
 	if r > Helper {
 		return nil, fmt.Errorf("prepare contribution: there is no server %d", r)
 	}
-	if want := f.PartSize(r); len(part) != want {
+	if want := vf.PartSize(r); len(part) != want {
 		return nil, fmt.Errorf("%w: the %v's has %d bytes, want %d: it is cut off or meant for another plan or server", ErrPart, r, len(part), want)
 	}
-	p := &Preparation{form: f, role: r}
+	p := &Preparation{form: vf, role: r}
 	var ours []byte
 	var err error
-	if p.vdaf, p.state, ours, err = f.circuit(c).prepare(key, r, part); err != nil {
+	if p.vdaf, p.state, ours, err = vf.circuit(c).prepare(key, r, part); err != nil {
 		return nil, err
 	}
 	if p.share, err = outputOf(p.vdaf, p.state); err != nil {
 		return nil, err
 	}
-	given := f.given(c, part)
+	given := vf.given(c, part)
 	p.message = append(given[:], ours...)
-	if f.Row > 0 {
-		check, err := f.rowCheck(r, key, c, part[:nonceSize], p.share)
+	if vf.RowCells > 0 {
+		check, err := vf.rowCheck(r, key, c, part[:nonceSize], p.share)
 		if err != nil {
 			return nil, err
 		}
@@ -68,9 +68,9 @@ func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, er
 // given is the digest of the data that both servers must have received identically: form, context,
 // nonce and public share. With different nonces the servers would query the proof at two points,
 // which proves nothing.
-func (f Form) given(c Context, part []byte) [digestSize]byte {
-	b, err := json.Marshal(f)
-	if err != nil { // cannot happen: a Form is five integers
+func (vf VectorForm) given(c ProofContext, part []byte) [digestSize]byte {
+	b, err := json.Marshal(vf)
+	if err != nil { // cannot happen: a VectorForm is five integers
 		panic(err)
 	}
 	return sha256.Sum256(append(append(b, c[:]...), part[:headSize]...))
@@ -131,14 +131,14 @@ func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 		return SecretShare{}, fmt.Errorf("%w: the two servers were given another nonce or public share, or check another plan", ErrProof)
 	}
 	end := len(p.message)
-	if p.form.Row > 0 {
+	if p.form.RowCells > 0 {
 		end -= fp128.Size
 	}
 	messages := [2][]byte{p.message, other}
 	if p.role == Helper {
 		messages = [2][]byte{other, p.message}
 	}
-	if p.form.Row > 0 {
+	if p.form.RowCells > 0 {
 		var sum fp128.Fp
 		for _, m := range messages {
 			var c fp128.Fp
@@ -150,7 +150,7 @@ func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 		}
 		if !sum.IsZero() {
 			return SecretShare{}, fmt.Errorf("%w: a row does not add up to %d", ErrProof,
-				p.form.Total)
+				p.form.RowTotal)
 		}
 	}
 	if err := decide(p.vdaf, p.state,
@@ -159,9 +159,9 @@ func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 	}
 	out := SecretShare{p.share}
 	p.share = nil // one preparation gives only one share
-	if p.role == Coordinator && p.form.Least != 0 {
+	if p.role == Coordinator && p.form.MinCell != 0 {
 		var least fp128.Fp
-		if err := least.SetUint64(uint64(-p.form.Least)); err != nil {
+		if err := least.SetUint64(uint64(-p.form.MinCell)); err != nil {
 			return SecretShare{}, err
 		}
 		for j := range out.elements {

@@ -29,7 +29,8 @@ import (
 // Secrecy. For an honest party Σᵢ rᵢdᵢ = 0 for every r. So the other server's c is minus the c that
 // this server computes from its own share, under this key or any other, and tells it nothing.
 
-func (f Form) rowCheck(r Role, key Key, c Context, nonce []byte, share fp128.Vec) (fp128.Fp,
+func (vf VectorForm) rowCheck(r Role, key Key, c ProofContext, nonce []byte,
+	share fp128.Vec) (fp128.Fp,
 	error) {
 	// circl draws from the key with TurboSHAKE128. cSHAKE128 under a name of our own draws
 	// independently of it.
@@ -39,15 +40,15 @@ func (f Form) rowCheck(r Role, key Key, c Context, nonce []byte, share fp128.Vec
 		xof.Write(b)
 	}
 	var check, total fp128.Fp
-	if err := total.SetUint64(uint64(f.Total)); err != nil {
+	if err := total.SetUint64(uint64(vf.RowTotal)); err != nil {
 		return check, err
 	}
-	for at := 0; at < len(share); at += f.Row {
+	for at := 0; at < len(share); at += vf.RowCells {
 		var off, random fp128.Fp
 		if err := random.Random(xof); err != nil { // after ten rejections, of probability 2⁻⁵⁹ each
 			return check, fmt.Errorf("draw row check: %w", err)
 		}
-		for j := at; j < at+f.Row; j++ {
+		for j := at; j < at+vf.RowCells; j++ {
 			off.AddAssign(&share[j])
 		}
 		if r == Coordinator {

@@ -36,7 +36,8 @@ func must[T any](v T, err error) T {
 }
 
 // both prepares both parts and finishes at both servers.
-func both(f Form, key Key, contexts [2]Context, parts Parts) (out [2]SecretShare, errs [2]error) {
+func both(f VectorForm, key Key, contexts [2]ProofContext, parts Parts) (out [2]SecretShare,
+	errs [2]error) {
 	var p [2]*Preparation
 	for r := range p {
 		if p[r], errs[r] = f.Prepare(key, contexts[r], Role(r), parts[r]); errs[r] != nil {
@@ -51,34 +52,34 @@ func both(f Form, key Key, contexts [2]Context, parts Parts) (out [2]SecretShare
 
 var (
 	testKey     = Key{1, 2, 3}
-	testContext = ContextOf([32]byte{9}, "hospital-a")
+	testContext = NewProofContext([32]byte{9}, "hospital-a")
 )
 
-func twice(c Context) [2]Context { return [2]Context{c, c} }
+func twice(c ProofContext) [2]ProofContext { return [2]ProofContext{c, c} }
 
 // forms returns small examples of the forms that studies use.
-func forms() map[string]Form {
-	return map[string]Form{
-		"two classes":                  Ballots(23, 2, 1),
-		"two classes, seven ballots":   Ballots(23, 2, 7),
-		"five classes":                 Ballots(9, 5, 1),
-		"five classes, twelve ballots": Ballots(9, 5, 12),
-		"signed sums":                  Integers(17, 1_000_000),
-		"one cell":                     Integers(1, 1),
-		"the largest cells":            Integers(3, 1<<61-1),
+func forms() map[string]VectorForm {
+	return map[string]VectorForm{
+		"two classes":                  BallotForm(23, 2, 1),
+		"two classes, seven ballots":   BallotForm(23, 2, 7),
+		"five classes":                 BallotForm(9, 5, 1),
+		"five classes, twelve ballots": BallotForm(9, 5, 12),
+		"signed sums":                  IntegerForm(17, 1_000_000),
+		"one cell":                     IntegerForm(1, 1),
+		"the largest cells":            IntegerForm(3, 1<<61-1),
 	}
 }
 
 // drawn returns a random vector of the form.
-func drawn(f Form, rng *rand.Rand) []int64 {
+func drawn(f VectorForm, rng *rand.Rand) []int64 {
 	v := make([]int64, f.Cells)
 	for j := range v {
-		v[j] = f.Least + rng.Int64N(1<<f.Bits)
+		v[j] = f.MinCell + rng.Int64N(1<<f.CellBits)
 	}
-	for at := 0; f.Row > 0 && at < len(v); at += f.Row {
-		clear(v[at : at+f.Row])
-		for range f.Total {
-			v[at+rng.IntN(f.Row)]++
+	for at := 0; f.RowCells > 0 && at < len(v); at += f.RowCells {
+		clear(v[at : at+f.RowCells])
+		for range f.RowTotal {
+			v[at+rng.IntN(f.RowCells)]++
 		}
 	}
 	return v
@@ -105,7 +106,7 @@ func TestSumsAreExact(t *testing.T) {
 					for j, x := range v {
 						wide[j].Add(wide[j], big.NewInt(x))
 					}
-					c := ContextOf([32]byte{9}, fmt.Sprint(i))
+					c := NewProofContext([32]byte{9}, fmt.Sprint(i))
 					out, errs := both(f, testKey, twice(c),
 						must(f.Split(c, v, seeded(seed+uint64(i)))))
 					for r := range out {
@@ -137,7 +138,7 @@ func TestSumsAreExact(t *testing.T) {
 
 // TestLeastAndMost: cells of all 0 bits and of all 1 bits, the ends of the proved range.
 func TestLeastAndMost(t *testing.T) {
-	f := Integers(4, 100) // 8 bits: −128..127
+	f := IntegerForm(4, 100) // 8 bits: −128..127
 	v := []int64{-128, 127, -100, 0}
 	out, errs := both(f, testKey, twice(testContext), must(f.Split(testContext, v, seeded(1))))
 	if errs != [2]error{} {
@@ -153,7 +154,7 @@ func TestLeastAndMost(t *testing.T) {
 			t.Errorf("%v was split, which is not of the form", wrong)
 		}
 	}
-	k := Ballots(2, 3, 1)
+	k := BallotForm(2, 3, 1)
 	for _, wrong := range [][]int64{{1, 1, 0, 1, 0, 0}, {0, 0, 0, 1, 0, 0}, {2, 0, 0, 1, 0, 0},
 		{1, 1, -1, 1, 0, 0}} {
 		if _, err := k.Split(testContext, wrong, seeded(1)); err == nil {
@@ -165,22 +166,22 @@ func TestLeastAndMost(t *testing.T) {
 // TestCheck: forms that cannot be proved or could wrap are refused, with a reason.
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
-		form    Form
+		form    VectorForm
 		parties int64
 		says    string
 	}{
-		"no cells":           {Form{Bits: 1}, 1, "0 cells"},
-		"no bits":            {Form{Cells: 1}, 1, "0 bits"},
-		"too many bits":      {Form{Cells: 1, Bits: 63}, 1, "63 bits"},
-		"the largest int64":  {Integers(1, math.MaxInt64), 1, "64 bits"},
-		"too large":          {Ballots(1<<20, 10, 1), 1, "proved at once"},
-		"another least":      {Form{Cells: 1, Bits: 3, Least: -3}, 1, "least value"},
-		"rows do not divide": {Form{Cells: 7, Bits: 1, Row: 2, Total: 1}, 1, "do not divide"},
-		"signed rows":        {Form{Cells: 4, Bits: 2, Least: -2, Row: 2}, 1, "counts"},
-		"rows that wrap":     {Form{Cells: 4, Bits: 61, Row: 4}, 1, "counts"},
-		"a total of no rows": {Form{Cells: 4, Bits: 1, Total: 1}, 1, "add up"},
-		"no parties":         {Ballots(4, 2, 1), 0, "0 parties"},
-		"too many parties":   {Ballots(4, 2, 1), 1 << 31, "parties"},
+		"no cells":           {VectorForm{CellBits: 1}, 1, "0 cells"},
+		"no bits":            {VectorForm{Cells: 1}, 1, "0 bits"},
+		"too many bits":      {VectorForm{Cells: 1, CellBits: 63}, 1, "63 bits"},
+		"the largest int64":  {IntegerForm(1, math.MaxInt64), 1, "64 bits"},
+		"too large":          {BallotForm(1<<20, 10, 1), 1, "proved at once"},
+		"another least":      {VectorForm{Cells: 1, CellBits: 3, MinCell: -3}, 1, "least value"},
+		"rows do not divide": {VectorForm{Cells: 7, CellBits: 1, RowCells: 2, RowTotal: 1}, 1, "do not divide"},
+		"signed rows":        {VectorForm{Cells: 4, CellBits: 2, MinCell: -2, RowCells: 2}, 1, "counts"},
+		"rows that wrap":     {VectorForm{Cells: 4, CellBits: 61, RowCells: 4}, 1, "counts"},
+		"a total of no rows": {VectorForm{Cells: 4, CellBits: 1, RowTotal: 1}, 1, "add up"},
+		"no parties":         {BallotForm(4, 2, 1), 0, "0 parties"},
+		"too many parties":   {BallotForm(4, 2, 1), 1 << 31, "parties"},
 	} {
 		if err := c.form.Check(c.parties); !errors.Is(err, ErrForm) ||
 			!strings.Contains(err.Error(), c.says) {
@@ -192,7 +193,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		// The sums of every accepted form stay below half the modulus.
-		most := new(big.Int).Lsh(big.NewInt(maxParties), uint(f.Bits))
+		most := new(big.Int).Lsh(big.NewInt(maxParties), uint(f.CellBits))
 		if most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63)).Cmp(new(big.Int).Rsh(modulus,
 			1)) >= 0 {
 			t.Errorf("%s: it could wrap", name)
@@ -213,7 +214,7 @@ func TestMatrix(t *testing.T) {
 			}
 		}
 		m.Row = func(i int) []int64 { return a[i] }
-		f := Integers(m.Rows*m.Columns, 1000)
+		f := IntegerForm(m.Rows*m.Columns, 1000)
 		if err := m.Check(f, 1<<30); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,7 @@ func TestMatrix(t *testing.T) {
 			t.Fatal(errs)
 		}
 		for r := range out {
-			out[r] = must(m.Times(out[r]))
+			out[r] = must(m.ApplyToShare(out[r]))
 		}
 		if got := must(Combine(must(out[0].Residues()),
 			must(out[1].Residues()))); !slices.Equal(got, want) {
@@ -238,7 +239,7 @@ func TestMatrix(t *testing.T) {
 	largest := Matrix{Rows: 2, Width: 1, Columns: 1, Row: func(int) []int64 {
 		return []int64{math.MinInt64}
 	}}
-	f := Form{Cells: 2, Bits: 62, Least: -1 << 61}
+	f := VectorForm{Cells: 2, CellBits: 62, MinCell: -1 << 61}
 	// 2·2⁶³·2⁶² is 2¹²⁶ for one party, 2¹²⁷ for two, and p/2 is between.
 	if err := largest.Check(f, 1); err != nil {
 		t.Error(err)
@@ -250,19 +251,20 @@ func TestMatrix(t *testing.T) {
 	if err := largest.Check(f, 0); !errors.Is(err, ErrForm) {
 		t.Errorf("no parties: %v", err)
 	}
-	if _, err := largest.Times(Clear([]int64{1, 2, 3})); err == nil {
+	if _, err := largest.ApplyToShare(UnhiddenShare([]int64{1, 2, 3})); err == nil {
 		t.Error("a share of another length was multiplied")
 	}
-	if got := must(Combine(must(must(largest.Times(Clear([]int64{1, -1}))).Residues()),
+	if got := must(Combine(must(must(largest.ApplyToShare(UnhiddenShare([]int64{1,
+		-1}))).Residues()),
 		make([][2]uint64, 1))); got[0] != 0 {
 		t.Errorf("the least integer times 1 and −1 is %d", got[0])
 	}
 }
 
 // messageSize returns the size in bytes of a server's message about a contribution.
-func messageSize(f Form) int {
-	size := digestSize + fp128.Size*int(2+2*f.circuit(Context{}).chunk) + seedSize
-	if f.Row > 0 {
+func messageSize(f VectorForm) int {
+	size := digestSize + fp128.Size*int(2+2*f.circuit(ProofContext{}).chunk) + seedSize
+	if f.RowCells > 0 {
 		size += fp128.Size
 	}
 	return size
@@ -295,7 +297,7 @@ func TestSizes(t *testing.T) {
 // receives are uniform. With 255 degrees of freedom the statistic exceeds 500 with probability
 // below 1e-17, for each of eight.
 func TestOneShareSaysNothing(t *testing.T) {
-	f := Ballots(3000, 2, 1)
+	f := BallotForm(3000, 2, 1)
 	for vote := range int64(2) {
 		v := make([]int64, f.Cells)
 		for j := range v {
@@ -370,7 +372,7 @@ func TestVectorsOfTheDraft(t *testing.T) {
 		}
 		unhex := func(s string) []byte { return must(hex.DecodeString(s)) }
 		c := circuit{v.Length, v.Bits, v.Chunk, unhex(v.Ctx)}
-		f := Form{Cells: int(v.Length), Bits: int(v.Bits)}
+		f := VectorForm{Cells: int(v.Length), CellBits: int(v.Bits)}
 		sums := [2]SecretShare{f.NewSum(), f.NewSum()}
 		for _, prep := range v.Prep {
 			head := unhex(prep.Nonce + prep.Public)

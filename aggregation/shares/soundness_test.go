@@ -11,14 +11,14 @@ import (
 // soundness.go, and circl's circuit has these degrees.
 func TestSoundness(t *testing.T) {
 	for m := 1; m <= maxProved; m++ {
-		c := Form{Cells: m, Bits: 1}.circuit(Context{})
+		c := VectorForm{Cells: m, CellBits: 1}.circuit(ProofContext{})
 		if calls, n := c.calls(); c.chunk > 1<<11 || n > 1<<12 || n <= calls || n > 2*calls ||
 			calls*c.chunk < uint(m) {
 			t.Fatalf("%d bits: chunk %d, %d calls, order %d", m, c.chunk, calls, n)
 		}
 	}
 	for name, f := range forms() {
-		c := f.circuit(Context{})
+		c := f.circuit(ProofContext{})
 		vdaf := must(c.open())
 		params := vdaf.Params()
 		calls, _ := c.calls()

@@ -9,17 +9,17 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 )
 
-// Context binds a contribution to a plan and a party. Under another context its proof fails.
-type Context [sha256.Size]byte
+// ProofContext binds a contribution to a plan and a party. Under another context its proof fails.
+type ProofContext [sha256.Size]byte
 
-// ContextOf returns a party's context: SHA-256 of a fixed name, the plan's hash and the party's
-// name.
-func ContextOf(plan [32]byte, party string) Context {
+// NewProofContext returns a party's context: SHA-256 of a fixed name, the plan's hash and the
+// party's name.
+func NewProofContext(plan [32]byte, party string) ProofContext {
 	h := sha256.New()
 	h.Write([]byte("caucus shares 1"))
 	h.Write(plan[:])
 	h.Write([]byte(party))
-	return Context(h.Sum(nil))
+	return ProofContext(h.Sum(nil))
 }
 
 // ErrPart is wrapped by every refusal of a part or message that cannot be read.
@@ -29,40 +29,40 @@ var ErrPart = errors.New("invalid share")
 // share.
 type Parts [2][]byte
 
-// Head returns the common head of both parts: nonce and public share.
-func Head(part []byte) []byte { return part[:min(headSize, len(part))] }
+// CommonPart returns the common head of both parts: nonce and public share.
+func CommonPart(part []byte) []byte { return part[:min(headSize, len(part))] }
 
 // Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the shares,
 // must come from the operating system. The same bytes give the same parts. The error for a vector
 // of another form names no value. It shows a mistake in the program, because whoever makes a vector
 // must have proved its form.
-func (f Form) Split(c Context, vector []int64, random io.Reader) (Parts, error) {
-	if err := f.Check(1); err != nil {
+func (vf VectorForm) Split(c ProofContext, vector []int64, random io.Reader) (Parts, error) {
+	if err := vf.Check(1); err != nil {
 		return Parts{}, err
 	}
-	measured, ok := f.measure(vector)
+	measured, ok := vf.measure(vector)
 	if !ok {
-		return Parts{}, fmt.Errorf("split vector: it is not of the form %+v", f)
+		return Parts{}, fmt.Errorf("split vector: it is not of the form %+v", vf)
 	}
-	return f.circuit(c).split(measured, random)
+	return vf.circuit(c).split(measured, random)
 }
 
 // measure shifts a vector to the proved range, which starts at 0.
-func (f Form) measure(vector []int64) ([]uint64, bool) {
-	if len(vector) != f.Cells {
+func (vf VectorForm) measure(vector []int64) ([]uint64, bool) {
+	if len(vector) != vf.Cells {
 		return nil, false
 	}
 	measured, ok := make([]uint64, len(vector)), true
 	for j, v := range vector {
-		measured[j] = uint64(v - f.Least)
-		ok = ok && v >= f.Least && measured[j]>>f.Bits == 0
+		measured[j] = uint64(v - vf.MinCell)
+		ok = ok && v >= vf.MinCell && measured[j]>>vf.CellBits == 0
 	}
-	for at := 0; f.Row > 0 && at < len(vector); at += f.Row {
+	for at := 0; vf.RowCells > 0 && at < len(vector); at += vf.RowCells {
 		total := int64(0)
-		for _, v := range vector[at : at+f.Row] {
+		for _, v := range vector[at : at+vf.RowCells] {
 			total += v // can't wrap if each is in range: see Check
 		}
-		ok = ok && total == f.Total
+		ok = ok && total == vf.RowTotal
 	}
 	return measured, ok
 }

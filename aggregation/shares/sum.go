@@ -11,7 +11,7 @@ import (
 type SecretShare struct{ elements fp128.Vec }
 
 // NewSum returns the sum of no contributions.
-func (f Form) NewSum() SecretShare { return SecretShare{make(fp128.Vec, f.Cells)} }
+func (vf VectorForm) NewSum() SecretShare { return SecretShare{make(fp128.Vec, vf.Cells)} }
 
 // Add adds o to s mod p, in place. Shares of another length, or of none, give an error and leave s
 // unchanged.
@@ -34,9 +34,9 @@ func (s SecretShare) Subtract(o SecretShare) error {
 	return nil
 }
 
-// Clear returns a vector as a share whose counterpart is zero. It hides nothing, and is for
+// UnhiddenShare returns a vector as a share whose counterpart is zero. It hides nothing, and is for
 // simulations.
-func Clear(vector []int64) SecretShare {
+func UnhiddenShare(vector []int64) SecretShare {
 	s := SecretShare{make(fp128.Vec, len(vector))}
 	for j, v := range vector {
 		var x fp128.Fp
@@ -53,10 +53,10 @@ func Clear(vector []int64) SecretShare {
 func (s SecretShare) MarshalBinary() ([]byte, error) { return s.elements.MarshalBinary() }
 
 // ParseShare reads exactly the output of MarshalBinary for a share of the form.
-func (f Form) ParseShare(data []byte) (SecretShare, error) {
-	s := f.NewSum()
-	if len(data) != f.ShareSize() || s.elements.UnmarshalBinary(data) != nil {
-		return SecretShare{}, fmt.Errorf("%w: a sum of shares is %d bytes of %d field elements", ErrPart, f.ShareSize(), f.Cells)
+func (vf VectorForm) ParseShare(data []byte) (SecretShare, error) {
+	s := vf.NewSum()
+	if len(data) != vf.ShareSize() || s.elements.UnmarshalBinary(data) != nil {
+		return SecretShare{}, fmt.Errorf("%w: a sum of shares is %d bytes of %d field elements", ErrPart, vf.ShareSize(), vf.Cells)
 	}
 	return s, nil
 }
@@ -82,7 +82,7 @@ func (s SecretShare) Residues() ([][2]uint64, error) {
 const largest = int64(1) << 61
 
 // Combine adds both servers' residues, reads each cell as the integer nearest to zero and clamps it
-// to ±2⁶¹ (post-processing). If Form.Check passed, the result is the exact sum of vectors and
+// to ±2⁶¹ (post-processing). If VectorForm.Check passed, the result is the exact sum of vectors and
 // noises.
 func Combine(coordinator, helper [][2]uint64) ([]int64, error) {
 	if len(coordinator) != len(helper) {

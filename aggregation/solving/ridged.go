@@ -9,24 +9,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It takes
-// d³/3 multiplications; eigenvectors take some 20·d³.
-type Ridged struct{ factor mat.Cholesky }
+// RidgeCholesky is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It
+// takes d³/3 multiplications; eigenvectors take some 20·d³.
+type RidgeCholesky struct{ factor mat.Cholesky }
 
 // leastRidge is relative to max(trace of S, 1). It is far above rounding errors (eigenvalues of
 // −1e-12) and below every λ of the search, as rows have norm about 1.
 const leastRidge = 1e-9
 
-// NewRidged factors S + ridge·I, with a ridge of at least leastRidge. It panics if S is no
+// NewRidgeCholesky factors S + ridge·I, with a ridge of at least leastRidge. It panics if S is no
 // covariance.
-func NewRidged(s *mat.SymDense, ridge float64) *Ridged {
+func NewRidgeCholesky(s *mat.SymDense, ridge float64) *RidgeCholesky {
 	sum := mat.NewSymDense(s.SymmetricDim(), nil)
 	sum.CopySym(s)
 	ridge = max(ridge, leastRidge*max(mat.Trace(s), 1))
 	for j := range s.SymmetricDim() {
 		sum.SetSym(j, j, s.At(j, j)+ridge)
 	}
-	r := &Ridged{}
+	r := &RidgeCholesky{}
 	if !r.factor.Factorize(sum) {
 		panic("solving: a covariance is not one")
 	}
@@ -34,21 +34,21 @@ func NewRidged(s *mat.SymDense, ridge float64) *Ridged {
 }
 
 // Solve replaces g by (S+ridge·I)⁻¹g.
-func (r *Ridged) Solve(g []float64) {
+func (r *RidgeCholesky) Solve(g []float64) {
 	v := mat.NewVecDense(len(g), g)
 	// an error means a badly conditioned matrix; the ridge bounds how bad
 	_ = r.factor.SolveVecTo(v, v)
 }
 
 // InverseTrace returns tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
-func (r *Ridged) InverseTrace(f *mat.Dense) float64 {
+func (r *RidgeCholesky) InverseTrace(f *mat.Dense) float64 {
 	var x mat.Dense
 	_ = r.factor.SolveTo(&x, f)
-	return Inner(&x, f)
+	return FrobeniusProduct(&x, f)
 }
 
 // Inverse returns (S+ridge·I)⁻¹.
-func (r *Ridged) Inverse() *mat.Dense {
+func (r *RidgeCholesky) Inverse() *mat.Dense {
 	var inverse mat.SymDense
 	_ = r.factor.InverseTo(&inverse)
 	return mat.DenseCopyOf(&inverse)
@@ -60,7 +60,7 @@ const blockRows = 64
 
 // Norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d), the lengths of U⁻ᵀxᵢ with S+ridge·I
 // = UᵀU.
-func (r *Ridged) Norms(x *mat.Dense) []float64 {
+func (r *RidgeCholesky) Norms(x *mat.Dense) []float64 {
 	n, d := x.Dims()
 	u := r.factor.RawU().(mat.RawTriangular).RawTriangular()
 	squares := make([]float64, n)
@@ -79,5 +79,7 @@ func (r *Ridged) Norms(x *mat.Dense) []float64 {
 	return squares
 }
 
-// Inner returns the sum of the products of equal entries.
-func Inner(a, b *mat.Dense) float64 { return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data) }
+// FrobeniusProduct returns the sum of the products of equal entries.
+func FrobeniusProduct(a, b *mat.Dense) float64 {
+	return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data)
+}

@@ -41,8 +41,8 @@ func TestNormsAreTheMetrics(t *testing.T) {
 	}
 	const ridge = 4e-3
 	var white mat.Dense
-	white.Mul(x, MetricOf(x, weight).Power(-0.5, 1, ridge))
-	for i, got := range NewRidged(SecondMoment(x, weight), ridge).Norms(x) {
+	white.Mul(x, SpectrumOf(x, weight).Power(-0.5, 1, ridge))
+	for i, got := range NewRidgeCholesky(SecondMoment(x, weight), ridge).Norms(x) {
 		if want := mat.Norm(white.RowView(i), 2); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("row %d: length %v, want %v", i, got, want)
 		}

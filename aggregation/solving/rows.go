@@ -86,9 +86,9 @@ func (r *Rows) Total(weight []float64) float64 {
 	return floats.Sum(weight)
 }
 
-// Second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d, for weights v. It adds sparse rows in the same order as
-// dense rows.
-func (r *Rows) Second(weight []float64) *mat.SymDense {
+// SecondMoment returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d, for weights v. It adds sparse rows in the same order
+// as dense rows.
+func (r *Rows) SecondMoment(weight []float64) *mat.SymDense {
 	n, d := r.Dims()
 	total := r.Total(weight)
 	if r.ends == nil {
@@ -113,7 +113,9 @@ func (r *Rows) Second(weight []float64) *mat.SymDense {
 }
 
 // SecondMoment returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
-func SecondMoment(x *mat.Dense, weight []float64) *mat.SymDense { return RowsOf(x).Second(weight) }
+func SecondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
+	return RowsOf(x).SecondMoment(weight)
+}
 
 // Gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for
 // large x.

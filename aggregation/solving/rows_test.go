@@ -30,7 +30,7 @@ func TestRows(t *testing.T) {
 		if few.ends == nil || RowsOf(mat.NewDense(1, 2, []float64{1, 0})).ends != nil {
 			t.Fatal("sparse rows are not known as such")
 		}
-		if !mat.EqualApprox(few.Second(w), all.Second(w), 1e-14) {
+		if !mat.EqualApprox(few.SecondMoment(w), all.SecondMoment(w), 1e-14) {
 			t.Error("another second moment")
 		}
 		var have, want [2][]float64

@@ -18,7 +18,7 @@ import "math"
 //
 // Aᵦ, the AUC inside a bin, follows from the pool's scores there and the fitted calibration. Half
 // of its distance from ½ counts as uncertain.
-func (s Scale) auc(h Histogram, fit line) Number {
+func (s ScoreBins) auc(h Histogram, fit line) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)
 	}

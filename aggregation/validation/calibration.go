@@ -9,7 +9,7 @@ type line struct {
 }
 
 type fitting struct {
-	Scale
+	ScoreBins
 	h Histogram
 }
 
@@ -103,7 +103,7 @@ const mostSlope = 1e3
 
 // fit returns the line, its slope and its intercept. The interval holds the slopes with tension
 // within ±z95.
-func (s Scale) fit(h Histogram) (line, Number, Number) {
+func (s ScoreBins) fit(h Histogram) (line, Number, Number) {
 	none := func(why string) (line, Number, Number) {
 		return line{}, unknown("%s", why), unknown("%s", why)
 	}
@@ -158,7 +158,7 @@ func (s Scale) fit(h Histogram) (line, Number, Number) {
 }
 
 // unit returns 1 for log-odds, otherwise one over the scatter of the pool's scores.
-func (s Scale) unit() float64 {
+func (s ScoreBins) unit() float64 {
 	if s.LogOdds {
 		return 1
 	}
@@ -233,7 +233,7 @@ func (f fitting) intercept(a, b float64) Number {
 
 // inTheLarge returns the intercept at slope 1: above 0 if the class is more frequent than the
 // scores predict.
-func (s Scale) inTheLarge(h Histogram) Number {
+func (s ScoreBins) inTheLarge(h Histogram) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)
 	}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Exact holds Performance's numbers, from scores without bins or noise, for comparison. NaN is a
-// missing number.
-type Exact struct {
+// ExactPerformance holds Performance's numbers, from scores without bins or noise, for comparison.
+// NaN is a missing number.
+type ExactPerformance struct {
 	Records    int              `json:"records"`
 	Prevalence float64          `json:"prevalence"`
 	AUC        float64          `json:"auc"`
@@ -23,9 +23,11 @@ type ExactThreshold struct {
 	Specificity float64 `json:"specificity"`
 }
 
-// ExactOf computes Exact from scores, class memberships, and thresholds on the scale of the scores.
-func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) Exact {
-	out := Exact{Records: len(z)}
+// MeasureExactly computes ExactPerformance from scores, class memberships, and thresholds on the
+// scale of the scores.
+func MeasureExactly(z []float64, positive []bool, logOdds bool,
+	thresholds ...float64) ExactPerformance {
+	out := ExactPerformance{Records: len(z)}
 	order := make([]int, len(z))
 	for i := range order {
 		order[i] = i
@@ -82,13 +84,13 @@ func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) 
 		}
 		out.Thresholds = append(out.Thresholds, t)
 	}
-	out.Intercept, out.Slope = Logistic(z, positive)
+	out.Intercept, out.Slope = FitLogistic(z, positive)
 	return out
 }
 
-// Logistic fits the log-odds of the class as intercept + slope·z by maximum likelihood. NaN if no
-// finite line fits.
-func Logistic(z []float64, positive []bool) (intercept, slope float64) {
+// FitLogistic fits the log-odds of the class as intercept + slope·z by maximum likelihood. NaN if
+// no finite line fits.
+func FitLogistic(z []float64, positive []bool) (intercept, slope float64) {
 	for range 100 {
 		var s0, s1, h00, h01, h11 float64
 		for i, v := range z {

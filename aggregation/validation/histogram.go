@@ -7,8 +7,8 @@ type Histogram struct {
 	Positive, Negative []float64
 	// Noise is the variance of the noise on each count.
 	Noise float64
-	// Sampling reports that intervals are for the records' population, else for these records.
-	Sampling bool
+	// ForPopulation reports that intervals are for the records' population, else for these records.
+	ForPopulation bool
 }
 
 func (h Histogram) totals() (positive, negative float64) {
@@ -20,7 +20,7 @@ func (h Histogram) totals() (positive, negative float64) {
 }
 
 func (h Histogram) scatter(n float64) float64 {
-	if h.Sampling {
+	if h.ForPopulation {
 		return h.Noise + math.Max(n, 0)
 	}
 	return h.Noise

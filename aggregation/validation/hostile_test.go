@@ -23,11 +23,13 @@ func TestNothingInfinite(t *testing.T) {
 			pool = append(pool, z)
 		}
 		thresholds := []float64{pick(), pick()}
-		s := NewScale(Quantiles(pool, nil, 1+rng.IntN(6), thresholds), pool, nil, rng.IntN(2) == 0)
+		s := NewScoreBins(Quantiles(pool, nil, 1+rng.IntN(6), thresholds), pool, nil,
+			rng.IntN(2) == 0)
 		if s.LogOdds {
 			thresholds = []float64{1e-6, 0.5, 1 - 1e-6}
 		}
-		h := Histogram{Noise: []float64{0, 1, 1e6, 1e30}[rng.IntN(4)], Sampling: rng.IntN(2) == 0}
+		h := Histogram{Noise: []float64{0, 1, 1e6, 1e30}[rng.IntN(4)],
+			ForPopulation: rng.IntN(2) == 0}
 		count := func() float64 {
 			return []float64{0, -rng.Float64() * 100, rng.Float64() * 1e18,
 				float64(rng.IntN(1000))}[rng.IntN(4)]
@@ -35,7 +37,7 @@ func TestNothingInfinite(t *testing.T) {
 		for range s.Bins() {
 			h.Positive, h.Negative = append(h.Positive, count()), append(h.Negative, count())
 		}
-		if _, err := json.Marshal(s.Of(h, thresholds)); err != nil {
+		if _, err := json.Marshal(s.Performance(h, thresholds)); err != nil {
 			t.Fatalf("pool %v, edges %v, counts %+v: %v", pool, s.Edges, h, err)
 		}
 	}
@@ -43,7 +45,7 @@ func TestNothingInfinite(t *testing.T) {
 
 // TestThresholdBelowAllEdges: records of the lowest bin may be above or below such a threshold.
 func TestThresholdBelowAllEdges(t *testing.T) {
-	s := NewScale([]float64{0, 1}, nil, nil, true)
+	s := NewScoreBins([]float64{0, 1}, nil, nil, true)
 	h := Histogram{Positive: []float64{10, 20, 30}, Negative: []float64{30, 20, 10}}
 	if got := s.threshold(h, 0.1).Sensitivity.Value; got != 50./60 {
 		t.Errorf("sensitivity %v, want that of the two bins which are surely above", got)

@@ -19,23 +19,23 @@ type Performance struct {
 	Intercept  Number `json:"intercept"`
 	InTheLarge Number `json:"in_the_large"`
 	// Brier is the mean squared difference of probability and outcome.
-	Brier      Number      `json:"brier"`
-	Thresholds []Threshold `json:"thresholds,omitempty"`
-	Bins       []BinShare  `json:"bins"`
+	Brier      Number             `json:"brier"`
+	Thresholds []Threshold        `json:"thresholds,omitempty"`
+	Bins       []CalibrationPoint `json:"bins"`
 }
 
-// Threshold is the result of calling all records with a score of At or more positive.
+// Threshold is the result of calling all records with a score of Cutoff or more positive.
 type Threshold struct {
-	At          float64 `json:"at"`
+	Cutoff      float64 `json:"at"`
 	Sensitivity Number  `json:"sensitivity"`
 	Specificity Number  `json:"specificity"`
 	// NetBenefit is (true positives − false positives·at/(1−at)) per record.
 	NetBenefit Number `json:"net_benefit"`
 }
 
-// BinShare is one point of the calibration curve: the pool's mean probability (or score) in a bin,
-// and the class's share of the bin's records.
-type BinShare struct {
+// CalibrationPoint is one point of the calibration curve: the pool's mean probability (or score) in
+// a bin, and the class's share of the bin's records.
+type CalibrationPoint struct {
 	Mean      float64 `json:"mean"`
 	Observed  Number  `json:"observed"`
 	Positives float64 `json:"positives"` // the released count of the class
@@ -44,9 +44,9 @@ type BinShare struct {
 
 const noProbability = "the score is no probability"
 
-// Of computes all measures. thresholds must be edges of the scale: probabilities for log-odds, else
-// scores.
-func (s Scale) Of(h Histogram, thresholds []float64) Performance {
+// Performance computes all measures. thresholds must be edges of the scale: probabilities for
+// log-odds, else scores.
+func (s ScoreBins) Performance(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{
 		Records:    h.count(func(int) (float64, float64) { return 1, 1 }),
@@ -67,8 +67,8 @@ func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 		out.Thresholds = append(out.Thresholds, s.threshold(h, at))
 	}
 	for b := range s.bins {
-		out.Bins = append(out.Bins, BinShare{
-			Mean: s.Mean(b), Positives: h.Positive[b], Negatives: h.Negative[b],
+		out.Bins = append(out.Bins, CalibrationPoint{
+			Mean: s.PoolMean(b), Positives: h.Positive[b], Negatives: h.Negative[b],
 			Observed: h.ratio(func(k int) (c, d [2]float64) {
 				if k == b {
 					return [2]float64{1, 0}, [2]float64{1, 1}
@@ -80,7 +80,7 @@ func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	return out
 }
 
-func (s Scale) threshold(h Histogram, at float64) Threshold {
+func (s ScoreBins) threshold(h Histogram, at float64) Threshold {
 	z := at
 	if s.LogOdds {
 		z = binning.LogOdds(at)
@@ -96,7 +96,7 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 		return 0
 	}
 	out := Threshold{
-		At:          at,
+		Cutoff:      at,
 		Sensitivity: h.ratio(func(b int) (c, d [2]float64) { return [2]float64{above(b), 0}, [2]float64{1, 0} }).within(0, 1),
 		Specificity: h.ratio(func(b int) (c, d [2]float64) { return [2]float64{0, 1 - above(b)}, [2]float64{0, 1} }).within(0, 1),
 		NetBenefit:  unknown(noProbability),
@@ -112,7 +112,7 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 // brier assumes that records within a bin have the pool's scores, weighted towards each class by
 // the fitted line. To first order, an error δ in the mean score of a bin with n records, P of the
 // class, and mean probability p̄ moves the sum of squares by 2(n·p̄ − P)·p̄(1−p̄)·δ.
-func (s Scale) brier(h Histogram, fit line) Number {
+func (s ScoreBins) brier(h Histogram, fit line) Number {
 	type moments struct{ yes, no float64 } // mean of (1−p)² over the class, of p² over the others
 	of := make([]moments, len(s.bins))
 	hidden, records := 0.0, 0.0
@@ -134,7 +134,7 @@ func (s Scale) brier(h Histogram, fit line) Number {
 			m.no /= no
 		}
 		of[b] = m
-		mean := s.Mean(b)
+		mean := s.PoolMean(b)
 		n := h.Positive[b] + h.Negative[b]
 		d := 2 * (n*mean - h.Positive[b]) * mean * (1 - mean) * bin.hidden()
 		hidden, records = hidden+d*d, records+n
@@ -145,10 +145,10 @@ func (s Scale) brier(h Histogram, fit line) Number {
 	return out.widen(math.Sqrt(hidden)/math.Max(records, 1)).within(0, 1)
 }
 
-// Expected returns the histogram of records like the pool's rows, with classes by their log-odds.
-// Without log-odds it uses standardised scores.
-func (s Scale) Expected(records, noise float64) Histogram {
-	h := Histogram{Noise: noise, Sampling: true}
+// ExpectedHistogram returns the histogram of records like the pool's rows, with classes by their
+// log-odds. Without log-odds it uses standardised scores.
+func (s ScoreBins) ExpectedHistogram(records, noise float64) Histogram {
+	h := Histogram{Noise: noise, ForPopulation: true}
 	var mean, square float64
 	for _, b := range s.bins {
 		mean += b.share * b.mean

@@ -27,7 +27,7 @@ func (w world) laplace(scale float64) float64 {
 }
 
 // histogram counts records and adds this number of noise draws to each count.
-func (w world) histogram(s Scale, z []float64, yes []bool, scale float64, draws int) Histogram {
+func (w world) histogram(s ScoreBins, z []float64, yes []bool, scale float64, draws int) Histogram {
 	h := Histogram{Positive: make([]float64, s.Bins()), Negative: make([]float64, s.Bins()),
 		Noise: 2 * scale * scale * float64(draws)}
 	for i, v := range z {
@@ -46,9 +46,9 @@ func (w world) histogram(s Scale, z []float64, yes []bool, scale float64, draws 
 	return h
 }
 
-func (w world) scale(bins int) Scale {
+func (w world) scale(bins int) ScoreBins {
 	pool, _ := w.draw(2000)
-	return NewScale(Quantiles(pool, nil, bins, nil), pool, nil, true)
+	return NewScoreBins(Quantiles(pool, nil, bins, nil), pool, nil, true)
 }
 
 // TestIntervalsCover: over many histograms, about 95 % of the intervals contain the truth: with
@@ -61,7 +61,7 @@ func TestIntervalsCover(t *testing.T) {
 	}
 	w := world{rand.New(rand.NewPCG(1, 2))}
 	z, yes := w.draw(400_000)
-	population := ExactOf(z, yes, true)
+	population := MeasureExactly(z, yes, true)
 	for _, c := range []struct {
 		name         string
 		records      int
@@ -76,12 +76,12 @@ func TestIntervalsCover(t *testing.T) {
 		for range draws {
 			z, yes := w.draw(c.records)
 			h := w.histogram(s, z, yes, c.scale, c.sites)
-			truth := ExactOf(z, yes, true)
-			of := s.Of(h, nil)
+			truth := MeasureExactly(z, yes, true)
+			of := s.Performance(h, nil)
 			here.add(of.AUC, truth.AUC)
 			hereSlope.add(of.Slope, truth.Slope)
-			h.Sampling = true
-			of = s.Of(h, nil)
+			h.ForPopulation = true
+			of = s.Performance(h, nil)
 			auc.add(of.AUC, population.AUC)
 			slope.add(of.Slope, population.Slope)
 			brier.add(of.Brier, population.Brier)
@@ -110,7 +110,7 @@ func TestBinsAlone(t *testing.T) {
 	for range draws {
 		s := w.scale(20)
 		z, yes := w.draw(3000)
-		of, truth := s.Of(w.histogram(s, z, yes, 0, 1), nil), ExactOf(z, yes, true)
+		of, truth := s.Performance(w.histogram(s, z, yes, 0, 1), nil), MeasureExactly(z, yes, true)
 		auc.add(of.AUC, truth.AUC)
 		slope.add(of.Slope, truth.Slope)
 	}

@@ -7,8 +7,9 @@ import (
 	"caucus/aggregation/binning"
 )
 
-// Scale is the public side of a histogram: bins of a score, and a public pool's scores in each bin.
-type Scale struct {
+// ScoreBins is the public side of a histogram: bins of a score, and a public pool's scores in each
+// bin.
+type ScoreBins struct {
 	binning.Edges
 	// LogOdds reports that a score z stands for the probability 1/(1+e⁻ᶻ).
 	LogOdds bool
@@ -32,10 +33,10 @@ type point struct{ z, p, weight float64 }
 // within a bin.
 const slicesOfABin = 6
 
-// NewScale makes bins with these edges from a pool's scores and the weights of its rows (nil:
+// NewScoreBins makes bins with these edges from a pool's scores and the weights of its rows (nil:
 // equal). A bin without pool rows has one point in its middle.
-func NewScale(edges, pool, weight []float64, logOdds bool) Scale {
-	s := Scale{Edges: edges, LogOdds: logOdds, bins: make([]bin, len(edges)+1)}
+func NewScoreBins(edges, pool, weight []float64, logOdds bool) ScoreBins {
+	s := ScoreBins{Edges: edges, LogOdds: logOdds, bins: make([]bin, len(edges)+1)}
 	order := make([]int, len(pool))
 	total := 0.0
 	w := func(i int) float64 {
@@ -75,7 +76,7 @@ func NewScale(edges, pool, weight []float64, logOdds bool) Scale {
 	return s
 }
 
-func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total float64) bin {
+func (s ScoreBins) binOf(order []int, pool []float64, w func(int) float64, total float64) bin {
 	var out bin
 	inside, squares := 0.0, 0.0
 	for _, i := range order {
@@ -107,13 +108,13 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 	return out
 }
 
-// Share returns the weighted share of the pool's rows in bin b, 0..Bins()−1; the shares sum to 1. A
-// bin without rows has 0.
-func (s Scale) Share(b int) float64 { return s.bins[b].share }
+// PoolShare returns the weighted share of the pool's rows in bin b, 0..Bins()−1; the shares sum to
+// 1. A bin without rows has 0.
+func (s ScoreBins) PoolShare(b int) float64 { return s.bins[b].share }
 
-// Mean returns the mean probability of the pool's rows in bin b; without log-odds, their mean
+// PoolMean returns the mean probability of the pool's rows in bin b; without log-odds, their mean
 // score.
-func (s Scale) Mean(b int) float64 {
+func (s ScoreBins) PoolMean(b int) float64 {
 	if !s.LogOdds {
 		return s.bins[b].mean
 	}
@@ -124,7 +125,7 @@ func (s Scale) Mean(b int) float64 {
 	return sum
 }
 
-func (s Scale) probability(z float64) float64 {
+func (s ScoreBins) probability(z float64) float64 {
 	if !s.LogOdds {
 		return math.NaN() // not used, because the score is no probability
 	}
@@ -132,7 +133,7 @@ func (s Scale) probability(z float64) float64 {
 }
 
 // middle returns the middle of a bin. An open bin is as wide as its neighbour.
-func (s Scale) middle(b int) float64 {
+func (s ScoreBins) middle(b int) float64 {
 	switch n := len(s.Edges); {
 	case n == 0:
 		return 0
@@ -144,7 +145,7 @@ func (s Scale) middle(b int) float64 {
 	return (s.Edges[b-1] + s.Edges[b]) / 2
 }
 
-func (s Scale) width(b int) float64 {
+func (s ScoreBins) width(b int) float64 {
 	n := len(s.Edges)
 	if n < 2 {
 		return 1

@@ -46,18 +46,18 @@ type Config struct {
 	// Budget limits the total cost of all releases, for each unit; nil is no limit. The file must
 	// then say "budget: none", because a file without a budget may be truncated.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
-	// MaxPool bounds the bytes of a public pool.
-	MaxPool int `yaml:"max_pool"`
+	// MaxPoolBytes bounds the bytes of a public pool.
+	MaxPoolBytes int `yaml:"max_pool"`
 	// MaxPlans bounds the plans stored with their pools, and MaxStored their bytes together. A new
 	// plan replaces the oldest one; the coordinator sends that one again when it is needed. Once
 	// contributions to a study were checked here, its plan stays until the study is released or
 	// failed. If such plans leave no room, a new plan is refused.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
-	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds
-	// the bytes of the store, which keeps a small record of every study.
-	MaxOpen   int   `yaml:"max_open"`
-	MaxShares int64 `yaml:"max_shares"`
+	// MaxOpenStudies bounds the accepted studies that are neither released nor failed.
+	// MaxStoreBytes bounds the bytes of the store, which keeps a small record of every study.
+	MaxOpenStudies int   `yaml:"max_open"`
+	MaxStoreBytes  int64 `yaml:"max_shares"`
 	// Metrics is a loopback host:port for monitoring without TLS: /metrics for Prometheus, /livez
 	// and /readyz. They name no party and no study. Empty: off.
 	Metrics string `yaml:"metrics"`
@@ -71,8 +71,8 @@ type Config struct {
 
 // DefaultConfig listens on all addresses at port 7444 and serves no study yet.
 func DefaultConfig() Config {
-	return Config{Listen: ":7444", MaxPool: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30,
-		MaxOpen: 1000, MaxShares: 16 << 30, Policy: DefaultPolicy()}
+	return Config{Listen: ":7444", MaxPoolBytes: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30,
+		MaxOpenStudies: 1000, MaxStoreBytes: 16 << 30, Policy: DefaultPolicy()}
 }
 
 // LoadConfig reads the folder's file over the defaults and validates it. An unknown key is an
@@ -91,20 +91,20 @@ func LoadConfig(dir string) (Config, error) {
 	}
 	c.Dir = dir
 	if err := c.checkHead(); err != nil {
-		return fail(file.Locate(err))
+		return fail(file.AddPosition(err))
 	}
 	return c, nil
 }
 
-// IsFolder reports whether dir is a helper's folder.
-func IsFolder(dir string) bool {
+// IsHelperFolder reports whether dir is a helper's folder.
+func IsHelperFolder(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, ConfigFile))
 	return err == nil
 }
 
-// Pinned reports whether the coordinator's key is given. New refuses to start without it; where
-// only the key's code is known, Learn comes first.
-func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
+// HasCoordinatorKey reports whether the coordinator's key is given. New refuses to start without
+// it; where only the key's code is known, Learn comes first.
+func (c Config) HasCoordinatorKey() bool { return c.Coordinator != protocol.SignerKey{} }
 
 func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }
 
@@ -129,17 +129,17 @@ func (c Config) Validate() error {
 			return fmt.Errorf("budget: %s: %w", u, err)
 		}
 	}
-	if c.MaxPool < 1 || c.MaxPool > protocol.MaxPool {
-		return fmt.Errorf("max_pool: %d: give 1 to %d bytes", c.MaxPool, protocol.MaxPool)
+	if c.MaxPoolBytes < 1 || c.MaxPoolBytes > protocol.MaxPool {
+		return fmt.Errorf("max_pool: %d: give 1 to %d bytes", c.MaxPoolBytes, protocol.MaxPool)
 	}
 	if c.MaxPlans < 1 {
 		return fmt.Errorf("max_plans: %d: give at least 1", c.MaxPlans)
 	}
-	if least := int64(c.MaxPool) + protocol.MaxPlan; c.MaxStored < least {
+	if least := int64(c.MaxPoolBytes) + protocol.MaxPlan; c.MaxStored < least {
 		return fmt.Errorf("max_stored: %d: give at least %d bytes, or lower max_pool: one plan with the largest pool would not be taken", c.MaxStored, least)
 	}
-	if c.MaxOpen < 1 || c.MaxShares < 1 {
-		return fmt.Errorf("max_open, max_shares: %d and %d: give at least 1 each", c.MaxOpen, c.MaxShares)
+	if c.MaxOpenStudies < 1 || c.MaxStoreBytes < 1 {
+		return fmt.Errorf("max_open, max_shares: %d and %d: give at least 1 each", c.MaxOpenStudies, c.MaxStoreBytes)
 	}
 	if err := c.Policy.Validate(); err != nil {
 		return fmt.Errorf("policy: %w", err)
@@ -161,4 +161,4 @@ func (c Config) checkHead() error {
 
 func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }
 
-func (c Config) headFile() string { return folder.Path(c.Dir, c.Head) }
+func (c Config) headFile() string { return folder.ResolvePath(c.Dir, c.Head) }

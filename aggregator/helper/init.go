@@ -94,8 +94,8 @@ func Init(o InitOptions) (Pins, error) {
 		return fail(err)
 	}
 	var pins Pins
-	home := folder.Home{Dir: o.Dir, Daemon: "helper", Config: ConfigFile,
-		Left: []string{storeFile + "*", LedgerFile + "*"}}
+	home := folder.DaemonFolder{Dir: o.Dir, Daemon: "helper", Config: ConfigFile,
+		UnfinishedFiles: []string{storeFile + "*", LedgerFile + "*"}}
 	err = home.Make(protocol.WriteSecret, func() (text []byte, err error) {
 		if pins, err = initFiles(c); err != nil {
 			return nil, err
@@ -134,7 +134,7 @@ func initFiles(c Config) (Pins, error) {
 	if err := aggregator.Create(c.path(storeFile)); err != nil {
 		return Pins{}, err
 	}
-	return pinsOf(signer, sealing), aggregator.InitHead(c.headFile(), sealing.Public())
+	return pinsOf(signer, sealing), aggregator.WriteNewHead(c.headFile(), sealing.Public())
 }
 
 const configText = `# A helper of Caucus: the second server of studies with noise: aggregators. Each key's

@@ -28,7 +28,7 @@ func PinCoordinator(ctx context.Context, c Config) (Config, error) {
 	fail := func(err error) (Config, error) {
 		return c, fmt.Errorf("learn the coordinator's key: %w", err)
 	}
-	unlock, err := folder.Hold(c.Dir, "another helper")
+	unlock, err := folder.LockForDaemon(c.Dir, "another helper")
 	if err != nil {
 		return fail(err)
 	}
@@ -45,7 +45,7 @@ func PinCoordinator(ctx context.Context, c Config) (Config, error) {
 	if err != nil {
 		return fail(err)
 	}
-	config, err := aggregator.CodedTLS(signer, pins.Sealing, code)
+	config, err := aggregator.KeyCodeTLS(signer, pins.Sealing, code)
 	if err != nil {
 		return fail(err)
 	}

@@ -77,7 +77,7 @@ func TestLearn(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := LoadConfig(dir)
-	if err != nil || c.Pinned() || c.CoordinatorCode != codeOf(own) {
+	if err != nil || c.HasCoordinatorKey() || c.CoordinatorCode != codeOf(own) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	c.Log = slog.New(slog.DiscardHandler)

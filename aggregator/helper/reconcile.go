@@ -13,14 +13,15 @@ import (
 	"caucus/protocol/server"
 )
 
-// Reconciled says what Reconcile found and changed. If Behind, give the new pins to the coordinator
-// and every party.
-type Reconciled struct {
-	// Behind reports whether the files were restored to an older state. If false, nothing was done.
-	Behind bool `json:"behind"`
-	// Entries is the number of lost ledger entries, and Charged has their costs.
-	Entries int64          `json:"entries"`
-	Charged []privacy.Cost `json:"charged"`
+// ReconcileReport says what Reconcile found and changed. If WasRestored, give the new pins to the
+// coordinator and every party.
+type ReconcileReport struct {
+	// WasRestored reports whether the files were restored to an older state. If false, nothing was
+	// done.
+	WasRestored bool `json:"behind"`
+	// LostEntries is the number of lost ledger entries, and Charged has their costs.
+	LostEntries int64          `json:"entries"`
+	Charged     []privacy.Cost `json:"charged"`
 	// Pins are the helper's pins with its new sealing key.
 	Pins Pins `json:"pins"`
 }
@@ -28,12 +29,12 @@ type Reconciled struct {
 // Reconcile lets a stopped helper answer again after its folder was restored from a backup. lost
 // has one cost for each ledger entry that the backup lacks; the releases made since the backup
 // state these costs. A new sealing key replaces the old one, and every study without a release by
-// this helper fails. Reconcile also makes a lost head file anew (aggregator.RemakeHead).
-func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
-	fail := func(err error) (Reconciled, error) {
+// this helper fails. Reconcile also makes a lost head file anew (aggregator.RewriteHead).
+func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r ReconcileReport, err error) {
+	fail := func(err error) (ReconcileReport, error) {
 		return r, fmt.Errorf("reconcile helper: %w", err)
 	}
-	unlock, err := folder.Hold(c.Dir, "another helper")
+	unlock, err := folder.LockForDaemon(c.Dir, "another helper")
 	if err != nil {
 		return fail(err)
 	}
@@ -48,7 +49,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	}
 	sealed, err := server.LoadSealingKey(c.path(sealingFile))
 	if err == nil {
-		err = aggregator.RemakeHead(ctx,
+		err = aggregator.RewriteHead(ctx,
 			aggregator.Config{Store: c.path(storeFile), Head: c.headFile(), Journal: ledger,
 				Sealing: sealed}, int64(len(lost)))
 	}
@@ -67,12 +68,12 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if r.Pins = s.pins; !s.server.IsRestored() {
 		return r, nil
 	}
-	r.Behind = true
+	r.WasRestored = true
 	unknown, shown, err := s.server.LostEntries(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	if r.Entries = unknown + int64(len(shown)); int64(len(lost)) < unknown {
+	if r.LostEntries = unknown + int64(len(shown)); int64(len(lost)) < unknown {
 		return fail(fmt.Errorf("the ledger lacks %d entries that nobody has shown: start the helper and wait until its log counts them as shown by the coordinator, or give the cost of each as its release says (--charge; %d are given)", unknown, len(lost)))
 	}
 	if err := s.Close(); err != nil {
@@ -98,7 +99,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.server.ReconcileLedger(ctx, lost, shown); err != nil {
 		return fail(err)
 	}
-	if r.Pins = s.pins; r.Entries > 0 {
+	if r.Pins = s.pins; r.LostEntries > 0 {
 		r.Charged = lost
 		for _, line := range shown {
 			r.Charged = append(r.Charged, line.Costs...)

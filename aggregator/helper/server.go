@@ -54,10 +54,10 @@ func (s *Server) open() error {
 	if err := errors.Join(c.Validate(), c.checkHead()); err != nil {
 		return err
 	}
-	if !c.Pinned() {
+	if !c.HasCoordinatorKey() {
 		return fmt.Errorf("coordinator: %s names none: its operator gives the key, which caucus helper keys prints", ConfigFile)
 	}
-	unlock, err := folder.Hold(c.Dir, "another helper")
+	unlock, err := folder.LockForDaemon(c.Dir, "another helper")
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Server) open() error {
 		if s.watch, err = webpage.Listen(c.Metrics); err != nil {
 			return fmt.Errorf("listen for metrics: %w", err)
 		}
-		s.watched = webpage.Server(webpage.Loopback(s.pages()), c.Log)
+		s.watched = webpage.NewServer(webpage.Loopback(s.pages()), c.Log)
 		s.closers = append(s.closers, func() error {
 			return errors.Join(s.watched.Close(), ignoreClosed(s.watch.Close()))
 		})
@@ -125,12 +125,12 @@ func (s *Server) openFiles() error {
 	if _, err := privacy.Verify(context.Background(), s.ledger); err != nil {
 		return fmt.Errorf("%w: restore a backup of the whole folder", err)
 	}
-	on := &shelf{dir: c.path(shelfFolder), policy: c.Policy, maxPool: c.MaxPool,
+	on := &planStore{dir: c.path(shelfFolder), policy: c.Policy, maxPool: c.MaxPoolBytes,
 		maxPlans: c.MaxPlans, maxStored: c.MaxStored}
 	s.server, err = aggregator.Open(context.Background(), aggregator.Config{
 		Role: shares.Helper, Store: c.path(storeFile), Head: c.headFile(), Journal: s.ledger, Limits: c.Budget,
-		Signer: signer, Other: c.Coordinator, Sealing: sealing, Task: on.task, Shelf: on, Checkpoint: c.Checkpoint,
-		Serves: s.serves, Affords: s.affords, MaxOpen: c.MaxOpen, MaxShares: c.MaxShares,
+		Signer: signer, OtherKey: c.Coordinator, Sealing: sealing, Task: on.task, Plans: on, Checkpoint: c.Checkpoint,
+		CheckPolicy: s.serves, CheckBudget: s.affords, MaxOpen: c.MaxOpenStudies, MaxShares: c.MaxStoreBytes,
 	})
 	if err == nil {
 		s.closers = append(s.closers, s.server.Close)
@@ -162,7 +162,7 @@ func (s *Server) affords(t study.Task) error {
 	if err != nil {
 		return err
 	}
-	promised, err := s.server.Promised(context.Background())
+	promised, err := s.server.PromisedCosts(context.Background())
 	if err != nil {
 		return err
 	}

@@ -16,9 +16,9 @@ import (
 	"caucus/study/kinds"
 )
 
-// shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash.
-// A file with a wrong digest counts as missing, so restoring old files does no harm.
-type shelf struct {
+// planStore stores the coordinator's plans with their pools, each in a folder named by the plan's
+// hash. A file with a wrong digest counts as missing, so restoring old files does no harm.
+type planStore struct {
 	dir       string
 	policy    Policy
 	maxPool   int
@@ -36,12 +36,12 @@ const (
 	poolFile = "pool.csv"
 )
 
-func (s *shelf) folder(h study.Hash) string { return filepath.Join(s.dir, h.String()) }
+func (p *planStore) folder(h study.Hash) string { return filepath.Join(p.dir, h.String()) }
 
-func (s *shelf) MostPool() int { return s.maxPool }
+func (p *planStore) MaxPoolBytes() int { return p.maxPool }
 
-func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
-	canonical, err := os.ReadFile(filepath.Join(s.folder(h), planFile))
+func (p *planStore) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
+	canonical, err := os.ReadFile(filepath.Join(p.folder(h), planFile))
 	if err != nil {
 		return plan, nil, err
 	}
@@ -52,7 +52,7 @@ func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
 	if hash != h {
 		return plan, nil, fmt.Errorf("%w: it has hash %s", protocol.ErrDamaged, hash)
 	}
-	if pool, err = os.ReadFile(filepath.Join(s.folder(h), poolFile)); err != nil {
+	if pool, err = os.ReadFile(filepath.Join(p.folder(h), poolFile)); err != nil {
 		return plan, nil, err
 	}
 	if sha256.Sum256(pool) != plan.Pool {
@@ -61,13 +61,13 @@ func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
 	return plan, pool, nil
 }
 
-func (s *shelf) Has(h study.Hash) bool {
-	_, _, err := s.read(h)
+func (p *planStore) Has(h study.Hash) bool {
+	_, _, err := p.read(h)
 	return err == nil
 }
 
-// Wants implements aggregator.PlanStore. It checks the plan like any plan that arrives.
-func (s *shelf) Wants(h study.Hash, canonical []byte) (pool [sha256.Size]byte, err error) {
+// Check implements aggregator.PlanStore. It checks the plan like any plan that arrives.
+func (p *planStore) Check(h study.Hash, canonical []byte) (pool [sha256.Size]byte, err error) {
 	plan, hash, err := protocol.ParsePlan(canonical)
 	if err != nil {
 		return pool, err
@@ -75,7 +75,7 @@ func (s *shelf) Wants(h study.Hash, canonical []byte) (pool [sha256.Size]byte, e
 	if hash != h {
 		return pool, fmt.Errorf("it has hash %s", hash)
 	}
-	return plan.Pool, s.policy.Check(plan)
+	return plan.Pool, p.policy.Check(plan)
 }
 
 type held struct {
@@ -84,8 +84,8 @@ type held struct {
 	bytes int64
 }
 
-func (s *shelf) held() (all []held, err error) {
-	folders, err := os.ReadDir(s.dir)
+func (p *planStore) held() (all []held, err error) {
+	folders, err := os.ReadDir(p.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *shelf) held() (all []held, err error) {
 			return nil, err
 		}
 		h.since = info.ModTime()
-		files, err := os.ReadDir(s.folder(h.hash))
+		files, err := os.ReadDir(p.folder(h.hash))
 		if err != nil {
 			return nil, err
 		}
@@ -116,21 +116,22 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room implements aggregator.PlanStore. It removes the oldest plans of studies at rest, which can
-// be sent again.
-func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// MakeRoom implements aggregator.PlanStore. It removes the oldest plans of studies at rest, which
+// can be sent again.
+func (p *planStore) MakeRoom(h study.Hash, size int64,
+	underWay func(study.Hash) (bool, error)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	// a running study's plan keeps its place, even if its files are lost
 	if is, err := underWay(h); err != nil || is {
 		return err
 	}
-	all, err := s.held()
+	all, err := p.held()
 	if err != nil {
 		return err
 	}
 	plans, bytes := 1, size // number and bytes of this plan and of those that stay
-	fits := func() bool { return plans <= s.maxPlans && bytes <= s.maxStored }
+	fits := func() bool { return plans <= p.maxPlans && bytes <= p.maxStored }
 	var idle []held
 	for _, k := range all {
 		is, err := underWay(k.hash)
@@ -145,47 +146,47 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 	}
 	if !fits() {
 		return fmt.Errorf("%w: max_plans, max_stored: this helper keeps at most %d plans, with their pools of at most %d bytes together, and has %d of studies under way: wait until one of them is released or cancelled, or ask the helper's operator for more (docs/operator.md)",
-			protocol.ErrDenied, s.maxPlans, s.maxStored, plans-1)
+			protocol.ErrDenied, p.maxPlans, p.maxStored, plans-1)
 	}
 	for _, k := range idle {
 		if plans, bytes = plans+1, bytes+k.bytes; fits() {
 			continue
 		}
 		plans, bytes = plans-1, bytes-k.bytes
-		if err := os.RemoveAll(s.folder(k.hash)); err != nil {
+		if err := os.RemoveAll(p.folder(k.hash)); err != nil {
 			return err
 		}
-		s.recent = slices.DeleteFunc(s.recent, func(t study.Task) bool {
+		p.recent = slices.DeleteFunc(p.recent, func(t study.Task) bool {
 			return t.Hash() == k.hash
 		})
 	}
 	return nil
 }
 
-// Keep implements aggregator.PlanStore. The plan is last: a folder without a plan is unfinished and
-// made again.
-func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
-	if err := os.MkdirAll(s.folder(h), 0o700); err != nil {
+// Store implements aggregator.PlanStore. The plan is last: a folder without a plan is unfinished
+// and made again.
+func (p *planStore) Store(h study.Hash, canonical, pool []byte) error {
+	if err := os.MkdirAll(p.folder(h), 0o700); err != nil {
 		return fmt.Errorf("keep plan %s: %w", h, err)
 	}
-	if err := protocol.WriteSecret(filepath.Join(s.folder(h), poolFile), pool); err != nil {
+	if err := protocol.WriteSecret(filepath.Join(p.folder(h), poolFile), pool); err != nil {
 		return fmt.Errorf("keep plan %s: %w", h, err)
 	}
-	if err := protocol.WriteSecret(filepath.Join(s.folder(h), planFile), canonical); err != nil {
+	if err := protocol.WriteSecret(filepath.Join(p.folder(h), planFile), canonical); err != nil {
 		return fmt.Errorf("keep plan %s: %w", h, err)
 	}
 	return nil
 }
 
-func (s *shelf) task(_ context.Context, h study.Hash) (study.Task, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.recent {
+func (p *planStore) task(_ context.Context, h study.Hash) (study.Task, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.recent {
 		if t.Hash() == h {
 			return t, nil
 		}
 	}
-	plan, data, err := s.read(h)
+	plan, data, err := p.read(h)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: no plan %s was brought", protocol.ErrNotFound, h)
 	}
@@ -196,8 +197,8 @@ func (s *shelf) task(_ context.Context, h study.Hash) (study.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.recent = append(s.recent, task); len(s.recent) > tasksKept {
-		s.recent = slices.Delete(s.recent, 0, 1)
+	if p.recent = append(p.recent, task); len(p.recent) > tasksKept {
+		p.recent = slices.Delete(p.recent, 0, 1)
 	}
 	return task, nil
 }

@@ -17,21 +17,21 @@ import (
 
 // brought is a shelf to which plans of one byte with pools of ten were added, one a minute.
 type brought struct {
-	*shelf
+	*planStore
 	t        *testing.T
 	underWay map[study.Hash]bool
 	minutes  int
 }
 
 func newBrought(t *testing.T, maxPlans int, maxStored int64) *brought {
-	return &brought{&shelf{dir: t.TempDir(), maxPlans: maxPlans, maxStored: maxStored}, t,
+	return &brought{&planStore{dir: t.TempDir(), maxPlans: maxPlans, maxStored: maxStored}, t,
 		map[study.Hash]bool{}, 0}
 }
 
 func (b *brought) bring(h study.Hash) error {
-	err := b.Room(h, 11, func(h study.Hash) (bool, error) { return b.underWay[h], nil })
+	err := b.MakeRoom(h, 11, func(h study.Hash) (bool, error) { return b.underWay[h], nil })
 	if err == nil {
-		err = b.Keep(h, []byte("p"), []byte("0123456789"))
+		err = b.Store(h, []byte("p"), []byte("0123456789"))
 	}
 	if err == nil {
 		b.minutes++
@@ -109,7 +109,7 @@ func TestRoomFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("the store cannot be read")
-	if err := b.Room(study.Hash{2}, 11, func(h study.Hash) (bool, error) {
+	if err := b.MakeRoom(study.Hash{2}, 11, func(h study.Hash) (bool, error) {
 		return false, broken
 	}); !errors.Is(err, broken) {
 		t.Errorf("have %v", err)

@@ -25,7 +25,7 @@ func Studies(ctx context.Context, c Config) (all []AcceptedStudy, err error) {
 	}
 	found, err := aggregator.AcceptedStudies(ctx, c.path(storeFile))
 	for _, p := range found {
-		plan, _, _ := (&shelf{dir: c.path(shelfFolder)}).read(p.Plan)
+		plan, _, _ := (&planStore{dir: c.path(shelfFolder)}).read(p.Plan)
 		all = append(all, AcceptedStudy{p, plan.Name})
 	}
 	return all, err
@@ -41,7 +41,7 @@ const endedHere = "the helper's operator ended it without a release"
 // what the ledger charged stays charged.
 func End(ctx context.Context, c Config, name string) error {
 	fail := func(err error) error { return fmt.Errorf("end study %s: %w", name, err) }
-	unlock, err := folder.Hold(c.Dir, "the helper")
+	unlock, err := folder.LockForDaemon(c.Dir, "the helper")
 	if err != nil {
 		return fail(err)
 	}

@@ -56,8 +56,8 @@ func (s *Server) ready(ctx context.Context) error {
 	if s.server.IsRestored() {
 		causes = append(causes, errors.New("the files were put back to an older state: caucus ledger reconcile"))
 	}
-	if free, err := folder.Free(s.config.Dir); err == nil && free < uint64(s.config.MaxPool) {
-		causes = append(causes, fmt.Errorf("the disk is nearly full: %d bytes are free, and a pool may have %d: make room", free, s.config.MaxPool))
+	if free, err := folder.Free(s.config.Dir); err == nil && free < uint64(s.config.MaxPoolBytes) {
+		causes = append(causes, fmt.Errorf("the disk is nearly full: %d bytes are free, and a pool may have %d: make room", free, s.config.MaxPoolBytes))
 	}
 	return errors.Join(causes...)
 }
@@ -90,8 +90,8 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			"sealed": n.Sealed, "released": n.Released, "failed": n.Failed} {
 			gauge(studiesMetric, float64(of), state)
 		}
-		gauge(contributionsMetric, float64(n.Right), "accepted")
-		gauge(contributionsMetric, float64(n.Wrong), "refused")
+		gauge(contributionsMetric, float64(n.ContributionsAccepted), "accepted")
+		gauge(contributionsMetric, float64(n.ContributionsRefused), "refused")
 	}
 	ledger, err := privacy.Open(c.server.ledger, privacy.Config{Limits: c.server.config.Budget})
 	if err != nil {

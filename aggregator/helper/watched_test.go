@@ -45,11 +45,11 @@ func TestWatched(t *testing.T) {
 			t.Errorf("metrics do not say %q", want)
 		}
 	}
-	s.config.MaxPool = 1
+	s.config.MaxPoolBytes = 1
 	if code, says := get("/readyz"); code != http.StatusOK {
 		t.Errorf("it is not ready: %s", says)
 	}
-	s.config.MaxPool = math.MaxInt
+	s.config.MaxPoolBytes = math.MaxInt
 	must(s.server.Close()) // its store cannot be read
 	code, says := get("/readyz")
 	if code != http.StatusServiceUnavailable ||

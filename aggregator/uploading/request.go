@@ -10,11 +10,11 @@ import (
 
 // PrepareRequest describes an upload to the helper.
 type PrepareRequest struct {
-	Party  study.PartyID     `json:"party"`
-	Weight int64             `json:"weight"`
-	Head   []byte            `json:"head"`  // nonce and public share
-	Other  [sha256.Size]byte `json:"other"` // digest of the coordinator's part
-	Sealed []byte            `json:"sealed"`
+	Party             study.PartyID     `json:"party"`
+	Weight            int64             `json:"weight"`
+	CommonPart        []byte            `json:"head"`  // nonce and public share
+	CoordinatorDigest [sha256.Size]byte `json:"other"` // digest of the coordinator's part
+	HelperPart        []byte            `json:"sealed"`
 	// Message is the coordinator's preparation message, empty if the coordinator cannot prepare its
 	// part.
 	Message []byte `json:"message,omitempty"`
@@ -24,7 +24,8 @@ type PrepareRequest struct {
 func (p PrepareRequest) Digest() study.Hash {
 	d := protocol.NewFieldDigest("caucus contribution 1")
 	for _, field := range [][]byte{[]byte(p.Party),
-		binary.BigEndian.AppendUint64(nil, uint64(p.Weight)), p.Head, p.Other[:], p.Sealed} {
+		binary.BigEndian.AppendUint64(nil, uint64(p.Weight)), p.CommonPart, p.CoordinatorDigest[:],
+		p.HelperPart} {
 		d.Add(field)
 	}
 	return d.Digest()

@@ -17,9 +17,9 @@ import (
 
 // Upload is what a party sends to two servers.
 type Upload struct {
-	Weight int64  // the declared number of ballots or records
-	Part   []byte // the coordinator's part
-	Sealed []byte // the helper's part, encrypted to its key
+	Weight          int64  // the declared number of ballots or records
+	CoordinatorPart []byte // the coordinator's part
+	HelperPart      []byte // the helper's part, encrypted to its key
 	// Acceptance is the helper's acceptance under which the upload was made. If a restored
 	// coordinator opens the study again, the study has another acceptance and another verify key.
 	Acceptance study.Hash
@@ -30,7 +30,7 @@ const uploadVersion = 2
 // Bytes returns the upload as Parse reads it.
 func (u Upload) Bytes() []byte {
 	out := binary.BigEndian.AppendUint64([]byte{uploadVersion}, uint64(u.Weight))
-	return slices.Concat(out, u.Part, u.Sealed, u.Acceptance[:])
+	return slices.Concat(out, u.CoordinatorPart, u.HelperPart, u.Acceptance[:])
 }
 
 // Parse reads an upload. The declared weight determines the upload's size, and the plan must allow
@@ -53,7 +53,7 @@ func Parse(t bodies.Task, data []byte) (Upload, error) {
 	if len(data) != size {
 		return fail("it has %d bytes, one of %d ballots or records has %d", len(data), u.Weight, size)
 	}
-	u.Part, u.Sealed, u.Acceptance = bytes.Clone(data[9:9+own]),
+	u.CoordinatorPart, u.HelperPart, u.Acceptance = bytes.Clone(data[9:9+own]),
 		bytes.Clone(data[9+own:9+own+sealed]), study.Hash(data[9+own+sealed:])
 	return u, nil
 }
@@ -77,8 +77,8 @@ func CheckUpload(t study.Task, acceptance protocol.Signed, data []byte) error {
 	return err
 }
 
-// MaxUpload bounds the bytes of an upload of any weight that the plan allows.
-func MaxUpload(t study.Task) (int, error) {
+// MaxUploadBytes bounds the bytes of an upload of any weight that the plan allows.
+func MaxUploadBytes(t study.Task) (int, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
 		return 0, fmt.Errorf("the plan is none for two aggregators")
@@ -93,29 +93,31 @@ func MaxUpload(t study.Task) (int, error) {
 }
 
 // FormOf returns the form of the shares of an upload with this weight, which the plan must allow.
-func FormOf(t bodies.Task, weight int64) (shares.Form, error) {
+func FormOf(t bodies.Task, weight int64) (shares.VectorForm, error) {
 	if least, most := t.Statistic.Weights(); weight < least || weight > most {
-		return shares.Form{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
+		return shares.VectorForm{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
 	}
 	q, ok := t.Statistic.(bodies.Provable)
 	if !ok {
-		return shares.Form{}, fmt.Errorf("nothing is proved of a share of what %s sends",
+		return shares.VectorForm{}, fmt.Errorf("nothing is proved of a share of what %s sends",
 			t.Plan().Mechanism)
 	}
 	return bodies.FormOf(q, weight, t.Plan().MostParties())
 }
 
-// Offer describes the upload to the helper, with the coordinator's preparation message.
-func (u Upload) Offer(party study.PartyID, message []byte) PrepareRequest {
-	return PrepareRequest{Party: party, Weight: u.Weight, Head: bytes.Clone(shares.Head(u.Part)),
-		Other: sha256.Sum256(u.Part), Sealed: u.Sealed, Message: message}
+// PrepareRequest describes the upload to the helper, with the coordinator's preparation message.
+func (u Upload) PrepareRequest(party study.PartyID, message []byte) PrepareRequest {
+	return PrepareRequest{Party: party, Weight: u.Weight,
+		CommonPart:        bytes.Clone(shares.CommonPart(u.CoordinatorPart)),
+		CoordinatorDigest: sha256.Sum256(u.CoordinatorPart), HelperPart: u.HelperPart,
+		Message: message}
 }
 
 // Binding is the associated data with which the helper's part is encrypted. It includes the digest
 // of the helper's acceptance, so after a new acceptance no earlier part opens.
 func (p PrepareRequest) Binding(plan study.Hash, acceptance study.Hash) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: p.Party,
-		Weight: p.Weight, Head: p.Head, Other: p.Other}
+		Weight: p.Weight, Head: p.CommonPart, Other: p.CoordinatorDigest}
 }
 
 // Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's
@@ -132,30 +134,32 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 	if err != nil {
 		return nil, err
 	}
-	u := Upload{Weight: weight, Part: parts[shares.Coordinator], Acceptance: under.Acceptance}
-	u.Sealed, err = protocol.SealShare(under.Sealing,
-		u.Offer(party, nil).Binding(t.Hash(), u.Acceptance), parts[shares.Helper])
+	u := Upload{Weight: weight, CoordinatorPart: parts[shares.Coordinator],
+		Acceptance: under.Acceptance}
+	u.HelperPart, err = protocol.SealShare(under.Sealing,
+		u.PrepareRequest(party, nil).Binding(t.Hash(), u.Acceptance), parts[shares.Helper])
 	return u.Bytes(), err
 }
 
-// KnownBy returns the digest that identifies a party's upload at both servers and in the set that
-// they sign.
-func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
+// UploadDigest returns the digest that identifies a party's upload at both servers and in the set
+// that they sign.
+func UploadDigest(party study.PartyID, data []byte) (study.Hash, error) {
 	// the size is the same for every form
-	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead
+	sealed := shares.VectorForm{}.PartSize(shares.Helper) + protocol.SealOverhead
 	if len(data) < 9+sealed+len(study.Hash{}) || data[0] != uploadVersion {
 		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version",
 			study.ErrContribution)
 	}
 	// without the acceptance's digest, which the helper never gets
 	data = data[:len(data)-len(study.Hash{})]
-	u := Upload{Weight: int64(binary.BigEndian.Uint64(data[1:])), Part: data[9 : len(data)-sealed],
-		Sealed: data[len(data)-sealed:]}
-	return u.Offer(party, nil).Digest(), nil
+	u := Upload{Weight: int64(binary.BigEndian.Uint64(data[1:])),
+		CoordinatorPart: data[9 : len(data)-sealed],
+		HelperPart:      data[len(data)-sealed:]}
+	return u.PrepareRequest(party, nil).Digest(), nil
 }
 
-// Exact returns a party's statistic without noise or shares, for the party's own preview.
-func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
+// ExactRequests returns a party's statistic without noise or shares, for the party's own preview.
+func ExactRequests(t study.Task, in study.Inputs) ([]study.Request, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
 		return nil, errors.New("show contribution: the plan is none for two aggregators")
@@ -168,8 +172,8 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 // key exchange.
 const sealSteps = 2e6
 
-// Steps bounds the work of Contribute beyond study.Task.Work, in the same unit.
-func Steps(t study.Task, records int) float64 {
+// ContributeSteps bounds the work of Contribute beyond study.Task.Work, in the same unit.
+func ContributeSteps(t study.Task, records int) float64 {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
 		return 0

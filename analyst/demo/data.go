@@ -36,7 +36,7 @@ func (o Options) data() (dealt, error) {
 	out := dealt{name: "generated hospital data", group: "age >= 60",
 		explaining: []string{"age", "sex", "admissions_before"}}
 	var table *dataset.Table
-	if known, err := dataset.LoadKnown("adult"); err == nil && o.Known != nil {
+	if known, err := dataset.LoadKnownDataset("adult"); err == nil && o.Known != nil {
 		table, err = known.Load(o.Known, "train")
 		if err != nil {
 			o.Note("note: %v; using generated hospital data", err)
@@ -52,7 +52,7 @@ func (o Options) data() (dealt, error) {
 		table, out.schema = dataset.Hospitals(c)
 	}
 	// drops the file's format, because files for agents have a header and commas
-	out.schema = out.schema.Meaning()
+	out.schema = out.schema.WithoutFormat()
 	rows := rand.New(rand.NewPCG(o.Seed, 2)).Perm(table.Rows())
 	rows = rows[:min(len(rows), o.Records)]
 	seventh := len(rows) / 7

@@ -85,7 +85,7 @@ func (o Options) found(ctx context.Context, dir string, data dealt) (*federation
 	if err != nil {
 		return nil, errors.Join(err, second.Close())
 	}
-	config.Tick, config.WitnessWait, config.Log, config.Software = 200*time.Millisecond,
+	config.CheckInterval, config.WitnessWait, config.Log, config.Software = 200*time.Millisecond,
 		2*pollEvery, log, o.Software
 	server, err := coordinator.New(config)
 	if err != nil {

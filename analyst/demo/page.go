@@ -56,7 +56,7 @@ func WritePage(w io.Writer, r Report) error {
 			page.Budgets = append(page.Budgets, p.Epsilon)
 		}
 	}
-	return t.ExecuteTemplate(textpage.Plain{Writer: w}, "demo", page)
+	return t.ExecuteTemplate(textpage.PlainWriter{Writer: w}, "demo", page)
 }
 
 func listed(words string, names []string) string {

@@ -77,12 +77,12 @@ func TestStandings(t *testing.T) {
 	if strings.Index(page, "<b>shares</b>") > strings.Index(page, "<b>votes</b>") {
 		t.Error("the study that does no better than one site stands before one that does")
 	}
-	testpages.StandAlone(t, map[string][]byte{"demo": []byte(page)})
+	testpages.CheckSelfContained(t, map[string][]byte{"demo": []byte(page)})
 }
 
 func TestPageFits(t *testing.T) {
 	t.Parallel()
-	testpages.Fit(t, map[string][]byte{"demo": samplePage(t)})
+	testpages.CheckLayouts(t, map[string][]byte{"demo": samplePage(t)})
 }
 
 // TestOrdered: a level study precedes a worse one, even if its own relative loss is larger. Within

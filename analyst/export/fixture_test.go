@@ -35,9 +35,9 @@ func oddSchema(classes int, marker string) dataset.Schema {
 		Features: []dataset.Feature{
 			{Column: "age", Kind: dataset.Numeric, Min: 18, Max: 95},
 			{Column: `sex`, Kind: dataset.Categorical, Levels: []string{"Female", "Male"}},
-			{Column: `income "gross"`, Kind: dataset.Numeric, Min: 0, Max: 1e6, Log: true, Missing: true},
+			{Column: `income "gross"`, Kind: dataset.Numeric, Min: 0, Max: 1e6, Log: true, FlagMissing: true},
 			{Column: `it's; DROP TABLE records; /*`, Kind: dataset.Categorical, Levels: []string{`a'b`, `c"d`, `e\`, `"""`, `f<g>&h`, "größer", `${x}`, `%s{{.}}`, "日本", "other"}},
-			{Columns: []string{"lab1..lab3"}, Kind: dataset.Numeric, Min: -5, Max: 2.5, Missing: true},
+			{Columns: []string{"lab1..lab3"}, Kind: dataset.Numeric, Min: -5, Max: 2.5, FlagMissing: true},
 			{Column: "stage", Kind: dataset.Categorical, Levels: []string{"1", "2", "3.0", "none"}},
 			{Column: "caucus_x1", Kind: dataset.Numeric, Min: -1, Max: 1},
 		},
@@ -116,8 +116,8 @@ func fixtures(t testing.TB) (all []fixture) {
 				if err != nil {
 					return m, err
 				}
-				cut := *m.First
-				cut.Standard.Cut, cut.Scale = 0.7, 2
+				cut := *m.Inner
+				cut.Standard.Clip, cut.Scale = 0.7, 2
 				return cut, nil
 			},
 		} {
@@ -158,7 +158,7 @@ func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map,
 	c := classifier.Classifier{Classes: classes, Lambda: 0.1, Output: gives}
 	if gives == classifier.Probability {
 		c.Calibration = &classifier.Calibration{Intercept: make([]float64,
-			learners.Columns(len(classes))), Slope: 1}
+			learners.WeightColumns(len(classes))), Slope: 1}
 	}
 	for range m.Dim() {
 		row := make([]float64, 1)

@@ -79,7 +79,7 @@ func (f Frame) Columns() []string { return slices.Concat(f.Texts, f.Numbers) }
 // CSV writes a header and a row for each number. An empty cell is no number.
 func (f Frame) CSV() ([]byte, error) {
 	var out bytes.Buffer
-	w := csvfile.Marked(&out)
+	w := csvfile.NewEscaping(&out)
 	rows := [][]string{f.Columns()}
 	for _, r := range f.Rows {
 		row := slices.Clone(r.Texts)

@@ -115,7 +115,7 @@ func New(r study.Release) (Model, error) {
 	if m.Steps, err = stepsOf(p.Map); err != nil {
 		return Model{}, err
 	}
-	if p.Map.Kind != dataset.IdentityMap || p.Map.First != nil ||
+	if p.Map.Kind != dataset.IdentityMap || p.Map.Inner != nil ||
 		p.Map.Scale < dataset.Identity(p.Schema).Scale {
 		m.Steps = append(m.Steps, Step{Op: Ball})
 	}
@@ -134,7 +134,7 @@ func columnsOf(s dataset.Schema) (all []Column) {
 	for _, code := range s.ColumnCodes() {
 		f := code.Feature
 		all = append(all, Column{Name: code.Column, Kind: f.Kind, At: code.First, Min: f.Min,
-			Max: f.Max, Log: f.Log, Flag: f.Missing, Levels: f.Levels, Other: code.Other,
+			Max: f.Max, Log: f.Log, Flag: f.FlagMissing, Levels: f.Levels, Other: code.Other,
 			code: code})
 	}
 	return all
@@ -143,9 +143,9 @@ func columnsOf(s dataset.Schema) (all []Column) {
 // stepsOf lists a map's steps, apart from the division by the norm.
 func stepsOf(m dataset.Map) ([]Step, error) {
 	var steps []Step
-	if m.First != nil {
+	if m.Inner != nil {
 		var err error
-		if steps, err = stepsOf(*m.First); err != nil {
+		if steps, err = stepsOf(*m.Inner); err != nil {
 			return nil, err
 		}
 	}
@@ -172,7 +172,7 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 		return append(steps, s), nil
 	case dataset.StandardMap:
 		return append(steps, Step{Op: Standard, Mean: m.Standard.Mean, Factor: m.Standard.Factor,
-			Cut: m.Standard.Cut}, scaled(m.Inputs)), nil
+			Cut: m.Standard.Clip}, scaled(m.Inputs)), nil
 	}
 	return nil, fmt.Errorf("export: a map of kind %s has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }
@@ -182,7 +182,7 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 func last(c classifier.Classifier) Step {
 	d, classes := len(c.Weights)-1, len(c.Classes)
 	s := Step{Op: Linear, Matrix: zeros(d, classes), Offset: make([]float64, classes)}
-	factor := dataset.Shrink / math.Sqrt2
+	factor := dataset.NormMargin / math.Sqrt2
 	for i, row := range c.Weights {
 		to := s.Offset
 		if i < d {

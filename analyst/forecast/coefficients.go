@@ -42,7 +42,7 @@ func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficie
 	}
 	all, whole := fitted.ForecastContrasts(p.Schema, p.Map, pool), []fitted.Coefficient(nil)
 	// a map that keeps every direction
-	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())}
+	every := dataset.Components{Project: dataset.ComponentCount(p.Schema.Dim())}
 	if m, err := every.Fit(p.Schema, pool.Encoded); err == nil {
 		whole = fitted.ForecastContrasts(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
 	}

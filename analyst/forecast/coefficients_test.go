@@ -26,7 +26,8 @@ import (
 // right where map and pool decide, and mostly right elsewhere. The forecast width is within a
 // factor of 1.5 in the median. The seeds are fixed, so the test fails always or never.
 func TestCoefficientsForeseen(t *testing.T) {
-	auto, every := dataset.Components{Project: dataset.Auto}, dataset.Components{Project: 1000}
+	auto, every := dataset.Components{Project: dataset.AutoComponents},
+		dataset.Components{Project: 1000}
 	all := []struct {
 		set     string
 		rows    int
@@ -52,7 +53,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 			for i := range rows {
 				rows[i] = i * records.Len() / len(rows)
 			}
-			d := must(simulate.Split{Schema: schema.Meaning(),
+			d := must(simulate.Split{Schema: schema.WithoutFormat(),
 				Train:        records.Select(rows).Encoded(),
 				PoolFraction: .1, Parties: 5, Seed: 3}.Deal(0))
 			ill := 0
@@ -63,10 +64,11 @@ func TestCoefficientsForeseen(t *testing.T) {
 			terms := fmt.Sprintf(`{"class_shares":[%v,%v]}`, 1-share, share)
 			task := must(d.Task(study.Proposal{Name: "foreseen", Unit: privacy.Record,
 				Epsilon: c.epsilon, Map: c.keep, KindTerms: []byte(terms)}))
-			m, _ := classify.TrainLocal(t.Context(), task.Plan(), learners.Default, d.Private.All(),
+			m, _ := classify.TrainLocal(t.Context(), task.Plan(), learners.DefaultLearner,
+				d.Private.All(),
 				rand.New(rand.NewPCG(1, 1)), false)
-			auc := learners.Measure(m.(learners.Linear), d.TestX(task), d.Test.Y,
-				learners.Channel{Classes: 2, Keep: 1}).AUC
+			auc := learners.MeasureScores(m.(learners.Linear), d.TestX(task), d.Test.Y,
+				learners.LabelChannel{Classes: 2, Keep: 1}).AUC
 			f := must(forecast.Draw(t.Context(), task.Plan(), task.Pool(),
 				forecast.Public{Size: d.Size(), AUC: auc}, forecast.Options{Draws: c.draws,
 					Coefficients: true})).Coefficients
@@ -145,6 +147,6 @@ func foreseenSet(t *testing.T, set string, rows int) (dataset.Schema, *dataset.T
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	known := must(dataset.LoadKnown(set))
+	known := must(dataset.LoadKnownDataset(set))
 	return known.Schema, must(known.Load(os.DirFS(dir), "train"))
 }

@@ -190,7 +190,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 		d.alone.accuracy += w.accuracy / float64(len(some))
 		d.alone.auc += w.auc / float64(len(some))
 	}
-	m, _ := classify.TrainLocal(ctx, p, learners.Default,
+	m, _ := classify.TrainLocal(ctx, p, learners.DefaultLearner,
 		t.draw(t.train, min(of.Records, max(each, MostPooled))), rng, false)
 	d.pooled = measure(m)
 	return d, ctx.Err()
@@ -203,8 +203,8 @@ func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
 	}
 	x := p.Mapped(test)
 	if l, ok := m.(learners.Linear); ok {
-		r := learners.Measure(l, x, test.Y,
-			learners.Channel{Classes: len(p.Schema.Classes()), Keep: 1})
+		r := learners.MeasureScores(l, x, test.Y,
+			learners.LabelChannel{Classes: len(p.Schema.Classes()), Keep: 1})
 		return quality{r.Accuracy, r.AUC}
 	}
 	right, all := classifier.Right(m.Predict(x), test.Y)

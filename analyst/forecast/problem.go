@@ -35,12 +35,13 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int,
 	rng *rand.Rand) *problem {
 	n, d := pool.X.Dims()
 	k := len(shares)
-	t := &problem{pool: pool, truth: learners.Linear{W: mat.NewDense(d, learners.Columns(k), nil),
+	t := &problem{pool: pool, truth: learners.Linear{W: mat.NewDense(d, learners.WeightColumns(k),
+		nil),
 		Classes: k}, rng: rng}
 	rows := rng.Perm(n)
 	t.train, t.test = rows[:(n+1)/2], rows[n/2:]
 	flat := flats[number%len(flats)]
-	for c := range learners.Columns(k) {
+	for c := range learners.WeightColumns(k) {
 		if k == 2 {
 			break
 		}
@@ -54,7 +55,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int,
 			break
 		}
 		sd := stat.PopStdDev(mat.Col(nil, j, pool.X), nil)
-		for c := range learners.Columns(k) {
+		for c := range learners.WeightColumns(k) {
 			if g := rng.NormFloat64(); sd > 1e-9 {
 				t.truth.W.Set(j, c, g*math.Pow(sd, flat)/sd)
 			}
@@ -73,8 +74,8 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int,
 		for i := range y {
 			y[i] = pick(t.p.RawRowView(i), u[i])
 		}
-		return learners.Measure(t.truth, pool.X, y,
-			learners.Channel{Classes: k, Keep: 1}).AUC >= auc
+		return learners.MeasureScores(t.truth, pool.X, y,
+			learners.LabelChannel{Classes: k, Keep: 1}).AUC >= auc
 	}
 	for range 10 { // doubles high, up to a thousandfold, until the true scores reach the AUC
 		if reaches(high) {

@@ -278,5 +278,5 @@ func (p Page) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return t.ExecuteTemplate(textpage.Plain{Writer: w}, "release", p)
+	return t.ExecuteTemplate(textpage.PlainWriter{Writer: w}, "release", p)
 }

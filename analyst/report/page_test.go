@@ -152,7 +152,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testpages.StandAlone(t, pages)
+	testpages.CheckSelfContained(t, pages)
 	for name, page := range pages {
 		if folded := fmt.Sprintf(": %d rows</summary>", mostOpenRows+1); name == "release" &&
 			(strings.Count(string(page), folded) != 1 ||
@@ -173,7 +173,7 @@ func TestPagesFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testpages.Fit(t, pages)
+	testpages.CheckLayouts(t, pages)
 }
 
 // TestInCell: a number and its error stay on one line, and no part is longer than a line.

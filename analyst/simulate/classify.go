@@ -142,7 +142,7 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	out := ClassifySummary{
 		Summary: summaryOf(p, s.Repeats, &first.release), Shards: classify.TermsOf(p).Shards,
 		PoolRows: first.poolRows, Features: first.features, Classes: len(p.Schema.Classes()),
-		Map: p.Map.Words(), Kept: first.kept, Output: first.output, Accuracy: mean.Accuracy,
+		Map: p.Map.Describe(), Kept: first.kept, Output: first.output, Accuracy: mean.Accuracy,
 		Lambda: mean.Lambda, UploadBytes: mean.UploadBytes,
 	}
 	out.Accuracy.ReleasedSD = sd.Accuracy.Released
@@ -196,7 +196,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 		if err != nil {
 			return classifyRepeat{}, err
 		}
-		*of.to = learners.CalibratedOf(model, x, d.Test.Y)
+		*of.to = learners.MeasureProbabilities(model, x, d.Test.Y)
 	}
 	if out.Accuracy, err = d.accuracies(ctx, task, run); err != nil {
 		return classifyRepeat{}, err
@@ -227,7 +227,7 @@ func (d *Deal) locally(ctx context.Context, t study.Finisher) ([]float64, error)
 	out := make([]float64, min(len(d.Parties), maxLocal))
 	for i := range out {
 		in := d.Inputs(i)
-		if learner == learners.Any && in.Voter.Vote != nil {
+		if learner == learners.AnyClassifier && in.Voter.Vote != nil {
 			labelled := in.Records.Select(labelledOf(in.Records))
 			if votes, err := in.Voter.Vote(ctx, p.Schema, labelled, encoded()); err == nil {
 				out[i] = classifier.Accuracy(votes, d.Test.Y)
@@ -237,7 +237,7 @@ func (d *Deal) locally(ctx context.Context, t study.Finisher) ([]float64, error)
 		model, features := classify.TrainLocal(ctx, p, classify.Chosen(learner, in.Voter),
 			in.Records, d.rng, false)
 		on := x
-		if features == learners.Encoded {
+		if features == learners.EncodedFeatures {
 			on = encoded()
 		}
 		if model != nil {
@@ -270,7 +270,8 @@ func (d *Deal) accuracies(ctx context.Context, t study.Finisher, run Run) (a Acc
 	if len(all) > maxPooled {
 		all = d.rng.Perm(len(all))[:maxPooled]
 	}
-	if model, _ := classify.TrainLocal(ctx, p, learners.Default, d.Private.Select(all), d.rng,
+	if model, _ := classify.TrainLocal(ctx, p, learners.DefaultLearner, d.Private.Select(all),
+		d.rng,
 		false); model != nil {
 		a.Pooled = classifier.Accuracy(model.Predict(x), d.Test.Y)
 	}
@@ -317,7 +318,8 @@ func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
 // another way. The task must be of kind classify and have parties that vote.
 func (d *Deal) Votes(t study.Finisher) (*aggregation.Tally, error) {
 	of, ok := bodies.Of(t)
-	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.Columns(len(d.Schema.Classes())) {
+	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.WeightColumns(
+		len(d.Schema.Classes())) {
 		return nil, fmt.Errorf("simulate: mechanism %q of %s studies is not made of votes: use none", t.Plan().Mechanism, t.Plan().Kind)
 	}
 	sum, ballots := make([]int64, of.Statistic.Cells()), int64(0)

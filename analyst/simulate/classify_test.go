@@ -37,7 +37,7 @@ func TestUnlabelled(t *testing.T) {
 		t.Errorf("half without a label: unperturbed %.3f, all labelled %.3f", half.Accuracy.Unperturbed, all.Accuracy.Unperturbed)
 	}
 	var r trained.Result
-	if err := half.Release.Result.DecodeBody(&r); err != nil || r.Drift.Found() {
+	if err := half.Release.Result.DecodeBody(&r); err != nil || r.Drift.Significant() {
 		t.Errorf("half without a label: drift %+v is found, error %v", r.Drift, err)
 	}
 }

@@ -131,10 +131,10 @@ func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 	}
 	on.pool = auxdata.Virtual(d.Pool, on.by)
 	if d.marked != nil {
-		on.pool.Marked = d.marked
+		on.pool.MissingMarked = d.marked
 	}
 	if d.PoolWeight != nil {
-		if on.pool, err = on.pool.Weighted(d.PoolWeight); err != nil {
+		if on.pool, err = on.pool.WithWeights(d.PoolWeight); err != nil {
 			return on, err
 		}
 	}

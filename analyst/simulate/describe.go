@@ -62,7 +62,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	}
 	p, size := task.Plan(), d.Size()
 	right := newTruth(p)
-	for _, block := range d.Private.Part(slices.Concat(d.Parties...)).Blocks() {
+	for _, block := range d.Private.Subset(slices.Concat(d.Parties...)).Blocks() {
 		right.add(block)
 	}
 	out = DescribeSummary{Summary: summaryOf(p, s.Repeats, &release), True: right.table()}

@@ -92,9 +92,9 @@ type EvaluateError struct {
 
 // Recalibrated compares scores before and after recalibration.
 type Recalibrated struct {
-	Records int              `json:"records"`
-	Before  validation.Exact `json:"before"`
-	After   validation.Exact `json:"after"`
+	Records int                         `json:"records"`
+	Before  validation.ExactPerformance `json:"before"`
+	After   validation.ExactPerformance `json:"after"`
 }
 
 const publicRows = 2000
@@ -163,7 +163,7 @@ func (e Evaluate) task(d *Deal, size study.Size) (study.Finisher, error) {
 	p.Records = cmp.Or(p.Records, max(1, size.Records/max(size.Parties, 1)))
 	pool := auxdata.Virtual(d.Pool, p.Map)
 	if d.PoolWeight != nil {
-		if pool, err = pool.Weighted(d.PoolWeight); err != nil {
+		if pool, err = pool.WithWeights(d.PoolWeight); err != nil {
 			return nil, fmt.Errorf("simulate: %w", err)
 		}
 	}
@@ -263,7 +263,8 @@ func newErrors(out *EvaluateSummary, truth []judged.ExactEvaluation) *errorsOf {
 	e := &errorsOf{out, truth}
 	for at, c := range out.Released.Classes {
 		made := EvaluateClass{Class: c.Class}
-		e.each(c, truth[at], func(name string, of judged.Subgroup, exact validation.Exact) {
+		e.each(c, truth[at], func(name string, of judged.Subgroup,
+			exact validation.ExactPerformance) {
 			g := EvaluateSubgroup{Name: name, Records: exact.Records}
 			for _, n := range numbersOf(of, exact) {
 				if !math.IsNaN(n.truth) {
@@ -279,7 +280,7 @@ func newErrors(out *EvaluateSummary, truth []judged.ExactEvaluation) *errorsOf {
 }
 
 func (e *errorsOf) each(c judged.ClassResult, truth judged.ExactEvaluation,
-	call func(name string, of judged.Subgroup, exact validation.Exact)) {
+	call func(name string, of judged.Subgroup, exact validation.ExactPerformance)) {
 	call("everybody", c.Overall, truth.Overall)
 	for g, by := range c.Groupings {
 		for l, level := range by.Levels {
@@ -294,15 +295,16 @@ type namedNumber struct {
 	truth  float64
 }
 
-func numbersOf(of judged.Subgroup, exact validation.Exact) []namedNumber {
+func numbersOf(of judged.Subgroup, exact validation.ExactPerformance) []namedNumber {
 	all := []namedNumber{{"AUC", of.AUC, exact.AUC}, {"slope", of.Slope, exact.Slope},
 		{"intercept", of.Intercept, exact.Intercept}, {"Brier", of.Brier, exact.Brier},
 		{"share of the class", of.Prevalence, exact.Prevalence}}
 	for k, at := range of.Thresholds {
 		if k < len(exact.Thresholds) {
-			all = append(all, namedNumber{fmt.Sprintf("sensitivity at %g", at.At), at.Sensitivity,
+			all = append(all, namedNumber{fmt.Sprintf("sensitivity at %g", at.Cutoff),
+				at.Sensitivity,
 				exact.Thresholds[k].Sensitivity},
-				namedNumber{fmt.Sprintf("specificity at %g", at.At), at.Specificity,
+				namedNumber{fmt.Sprintf("specificity at %g", at.Cutoff), at.Specificity,
 					exact.Thresholds[k].Specificity})
 		}
 	}
@@ -337,7 +339,8 @@ func (e *errorsOf) eachNumber(of judged.Evaluation,
 	call func(into *EvaluateError, n namedNumber)) {
 	for at, c := range of.Classes {
 		k := 0
-		e.each(c, e.truth[at], func(_ string, of judged.Subgroup, exact validation.Exact) {
+		e.each(c, e.truth[at], func(_ string, of judged.Subgroup,
+			exact validation.ExactPerformance) {
 			i := 0
 			for _, n := range numbersOf(of, exact) {
 				if !math.IsNaN(n.truth) {
@@ -368,7 +371,7 @@ func (e *errorsOf) finish(repeats int) {
 // line.
 func recalibrated(judge judged.Judge, test *dataset.Records, of judged.Subgroup) *Recalibrated {
 	z, yes := judge.Scores(test)
-	before := validation.ExactOf(z, yes, true)
+	before := validation.MeasureExactly(z, yes, true)
 	if !of.Slope.Bounded() || !of.Intercept.Known() || math.IsNaN(before.Slope) {
 		return nil
 	}
@@ -377,5 +380,5 @@ func recalibrated(judge judged.Judge, test *dataset.Records, of judged.Subgroup)
 		after[i] = of.Intercept.Value + of.Slope.Value*v
 	}
 	return &Recalibrated{Records: len(z), Before: before,
-		After: validation.ExactOf(after, yes, true)}
+		After: validation.MeasureExactly(after, yes, true)}
 }

@@ -183,20 +183,20 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 }
 
 func (l *labelsRepeat) measure(d *Deal) error {
-	clear := learners.Channel{Keep: 1, Classes: len(d.Schema.Label.Classes)}
+	clear := learners.LabelChannel{Keep: 1, Classes: len(d.Schema.Label.Classes)}
 	x := mapped(l.plan, d.Test)
 	model, err := l.result.Classifier.Linear()
 	if err != nil {
 		return err
 	}
-	l.Got = learners.Measure(model, x, d.Test.Y, clear)
-	l.Released = learners.CalibratedOf(model, x, d.Test.Y)
+	l.Got = learners.MeasureScores(model, x, d.Test.Y, clear)
+	l.Released = learners.MeasureProbabilities(model, x, d.Test.Y)
 	fit, err := learned.FitClear(l.plan, mapped(l.plan, d.Private), d.Private.Y, d.rng)
 	if err != nil {
 		return err
 	}
-	l.Unperturbed = learners.Measure(fit.Model, x, d.Test.Y, clear)
-	l.Clear = learners.CalibratedOf(fit.Model, x, d.Test.Y)
+	l.Unperturbed = learners.MeasureScores(fit.Model, x, d.Test.Y, clear)
+	l.Clear = learners.MeasureProbabilities(fit.Model, x, d.Test.Y)
 	l.truth = fitting.DebiasedShares(d.Private.Y, clear).Share
 	for _, share := range fitting.DebiasedShares(d.Test.Y, clear).Share {
 		l.Majority = math.Max(l.Majority, share)

@@ -23,7 +23,7 @@ func TestQueryCoverage(t *testing.T) {
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	known, err := dataset.LoadKnown("adult")
+	known, err := dataset.LoadKnownDataset("adult")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func TestQueryCoverage(t *testing.T) {
 			asked, printed, right, width := 0, 0, 0, 0.0
 			for _, column := range testlevel.Of(t, slices.Sorted(maps.Keys(set.groups)), 1) {
 				group := set.groups[column]
-				schema := known.Schema.Meaning().Without(column)
+				schema := known.Schema.WithoutFormat().WithoutColumns(column)
 				for _, c := range set.without {
 					if c != column {
-						schema = schema.Without(c)
+						schema = schema.WithoutColumns(c)
 					}
 				}
 				schema.Party = ""

@@ -339,7 +339,7 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 
 func (s Ratio) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share []int, err error) {
 	if len(s.TargetShares) == 0 {
-		samples, err = ratio.SampleSets(y, ratio.Sampling{
+		samples, err = ratio.SampleSets(y, ratio.SampleOptions{
 			Classes: len(s.Schema.Label.Classes), Size: s.TargetSize, Sets: s.Targets,
 		}, rng)
 		return samples, make([]int, len(samples)), err
@@ -392,7 +392,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 				}
 			}
 		}
-		if released.Fit.Tested && released.Fit.Statistic > released.Fit.Threshold {
+		if fit := released.GoodnessOfFit; fit.Tested && fit.Statistic > fit.Threshold {
 			t.Doubted = 1
 		}
 		of.trials = append(of.trials, t)

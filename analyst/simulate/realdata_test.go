@@ -21,7 +21,7 @@ func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dat
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	k, err := dataset.LoadKnown(name)
+	k, err := dataset.LoadKnownDataset(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dat
 	}
 	train := read("train")
 	if !k.HasTest() || holdOut {
-		return k.Schema.Meaning(), train, nil
+		return k.Schema.WithoutFormat(), train, nil
 	}
-	return k.Schema.Meaning(), train, read("test")
+	return k.Schema.WithoutFormat(), train, read("test")
 }
 
 // TestRealData checks figures on real data sets. Splits are seeded and simulated noise follows from

@@ -62,7 +62,7 @@ type ReweighSummary struct {
 	Intervals float64 `json:"intervals"`
 	Coverage  float64 `json:"coverage"`
 	Width     float64 `json:"interval_width"`
-	// R2 and Moved are means of the fields of fitting.QueryAnswer.
+	// R2 and Moved are means of the fields of fitting.QueryEstimate.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
 	// ForecastSD is the mean standard deviation, by noise and sampling, that releases state for
@@ -182,8 +182,8 @@ func (s Reweigh) deal(index int) (dealt, error) {
 		}
 	}
 	d.Deal = &Deal{
-		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Part(d.private), Parties: parties,
-		Test: s.Records.Part(d.test), rng: rng, seed: rng.Uint64(),
+		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Subset(d.private), Parties: parties,
+		Test: s.Records.Subset(d.test), rng: rng, seed: rng.Uint64(),
 	}
 	return d, nil
 }
@@ -229,8 +229,8 @@ func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
 		return err
 	}
 	out.Unweighted, out.Estimate = stat.Mean(b, nil), answer.Estimate
-	out.ForecastSD, out.R2, out.Moved = math.Hypot(answer.Noise,
-		answer.Sampling), answer.R2, answer.Moved
+	out.ForecastSD, out.R2, out.Moved = math.Hypot(answer.NoiseSD,
+		answer.PoolSamplingSD), answer.R2, answer.MovedByWeights
 	for _, row := range d.private {
 		out.Truth += s.Query[row] / float64(len(d.private))
 	}

@@ -27,7 +27,7 @@ func TestReweighAdult(t *testing.T) {
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	k, err := dataset.LoadKnown("adult")
+	k, err := dataset.LoadKnownDataset("adult")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestReweighAdult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := k.Schema.Meaning().Without("sex")
+	schema := k.Schema.WithoutFormat().WithoutColumns("sex")
 	noise, within := 1., .003 // times ε; of the shares
 	if rows := testlevel.N(t, table.Rows()/4, table.Rows()); rows < table.Rows() {
 		table, noise, within = table.Select(rand.New(rand.NewPCG(1, 1)).Perm(table.Rows())[:rows]),
@@ -175,9 +175,9 @@ func densityRatioError(t *testing.T, s simulate.Reweigh) float64 {
 		}
 		tilt := make([]float64, len(beta))
 		for j, v := range beta {
-			tilt[j] = (v + noise[j]/(p.Lambda*p.Epsilon)) / n * design.Norm()
+			tilt[j] = (v + noise[j]/(p.Lambda*p.Epsilon)) / n * design.MaxRowNorm()
 		}
-		e := stat.Mean(b, fitting.Weigh(x, tilt).Weight) - truth
+		e := stat.Mean(b, fitting.WeightsOfTilt(x, tilt).Weight) - truth
 		sum += e * e / draws
 	}
 	return math.Sqrt(sum)

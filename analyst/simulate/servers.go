@@ -34,7 +34,7 @@ func newServers(t bodies.Task, sum study.Sum, real bool) (*servers, error) {
 	s := &servers{Sum: sum, task: t, form: form, real: real, random: rand.NewChaCha8(seed),
 		key: secret.Key(seed), total: make([]int64, t.Statistic.Cells())}
 	for r := range s.held {
-		s.held[r] = secret.Form{Cells: t.Statistic.Cells()}.NewSum()
+		s.held[r] = secret.VectorForm{Cells: t.Statistic.Cells()}.NewSum()
 	}
 	return s, nil
 }
@@ -62,7 +62,7 @@ func (s *servers) Add(body []byte) error {
 		return nil
 	}
 	// a different context for each contribution
-	context := secret.ContextOf(s.task.Hash(), fmt.Sprint(s.bytes))
+	context := secret.NewProofContext(s.task.Hash(), fmt.Sprint(s.bytes))
 	parts, err := form.Split(context, vector, s.random)
 	if err != nil {
 		return err
@@ -94,11 +94,11 @@ func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	for j := range s.total { // clear the highest bit, so that the number is below the modulus
 		helper[16*j+15] &= 0x7f
 	}
-	held, err := secret.Form{Cells: len(s.total)}.ParseShare(helper)
+	held, err := secret.VectorForm{Cells: len(s.total)}.ParseShare(helper)
 	if err != nil {
 		return out, err
 	}
-	rest := secret.Clear(s.total)
+	rest := secret.UnhiddenShare(s.total)
 	if err := rest.Subtract(held); err != nil {
 		return out, err
 	}

@@ -138,7 +138,7 @@ func TestAggregators(t *testing.T) {
 				}
 				if a != nil {
 					for r := range sums {
-						if sums[r], err = a.Times(sums[r]); err != nil {
+						if sums[r], err = a.ApplyToShare(sums[r]); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -261,7 +261,7 @@ func TestAggregatorsFigures(t *testing.T) {
 // parties.
 func knownSplit(t *testing.T, name string) Split {
 	t.Helper()
-	known, err := dataset.LoadKnown(name)
+	known, err := dataset.LoadKnownDataset(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func knownSplit(t *testing.T, name string) Split {
 		}
 		return records
 	}
-	split := Split{Schema: known.Schema.Meaning(), Train: load("train").Encoded(),
+	split := Split{Schema: known.Schema.WithoutFormat(), Train: load("train").Encoded(),
 		PoolFraction: .25,
 		PoolRows:     2000, Seed: 1}
 	if known.HasTest() {

@@ -37,8 +37,8 @@ type Split struct {
 	// Dirichlet distribution with this parameter, so that some parties have mostly one class and
 	// sizes differ (Hsu, Qi & Brown 2019).
 	Concentration float64
-	// Voters are the parties' classifiers if a plan lets parties choose (learners.Any): parties
-	// take them in turn. If there are none, all parties use the default classifier.
+	// Voters are the parties' classifiers if a plan lets parties choose (learners.AnyClassifier):
+	// parties take them in turn. If there are none, all parties use the default classifier.
 	Voters []Voter
 	Seed   uint64
 }
@@ -131,10 +131,10 @@ func (s Split) divide(repeat int) (*Deal, error) {
 	case s.TestParties:
 		var test []int
 		test, rows = s.heldOut(rows, rng)
-		d.Test = s.Train.Part(test)
+		d.Test = s.Train.Subset(test)
 	case s.Test == nil:
 		n := len(rows) / 4
-		d.Test, rows = s.Train.Part(rows[:n]), rows[n:]
+		d.Test, rows = s.Train.Subset(rows[:n]), rows[n:]
 	}
 	pool := s.Pool
 	if pool == nil {
@@ -146,9 +146,9 @@ func (s Split) divide(repeat int) (*Deal, error) {
 		if s.PoolRows > 0 {
 			n = min(n, s.PoolRows)
 		}
-		pool, rows = s.Train.Part(rows[:n]), private
+		pool, rows = s.Train.Subset(rows[:n]), private
 	}
-	d.Pool, d.Private, d.public = pool.All().X, s.Train.Part(rows), pool
+	d.Pool, d.Private, d.public = pool.All().X, s.Train.Subset(rows), pool
 	return d, nil
 }
 

@@ -72,7 +72,7 @@ func (t *truth) add(r *dataset.Records) {
 
 // add appends a record's number to a group, −1 for the last.
 func (n *numbers) add(row []float64, group int) {
-	if v := row[n.Start]; v == v && !(n.feature.Missing && row[n.Start+1] > 0) {
+	if v := row[n.Start]; v == v && !(n.feature.FlagMissing && row[n.Start+1] > 0) {
 		for len(n.groups) < group+2 {
 			n.groups = append(n.groups, nil)
 		}
@@ -141,7 +141,7 @@ func (n numbers) describe(to *described.Summary, of []float64) {
 func moveTo(e *described.Estimate, value float64) {
 	if e != nil {
 		by := value - e.Value
-		*e = *e.Scaled(func(v float64) float64 { return v + by })
+		*e = *e.Transform(func(v float64) float64 { return v + by })
 		e.Value = value
 	}
 }

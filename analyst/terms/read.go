@@ -96,12 +96,12 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 	}
 	table, err := Of(kind)
 	if err != nil {
-		return Study{}, file.Locate(err)
+		return Study{}, file.AddPosition(err)
 	}
 	s := Study{Simulate: simulated[kind](), given: map[string]bool{}}
 	for _, section := range [][]string{nil, {kind}, {simulation}, {"map"}, {"seal"}, {"weights"}} {
 		if slices.Contains(file.Keys(section...), "<<") {
-			return s, file.Locate(fmt.Errorf("<<: a study file reads no merge keys: write the terms out"))
+			return s, file.AddPosition(fmt.Errorf("<<: a study file reads no merge keys: write the terms out"))
 		}
 	}
 	for _, t := range table {
@@ -153,9 +153,9 @@ func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 				return t.Key == at || strings.HasPrefix(t.Key, at+".")
 			}):
 			case slices.ContainsFunc(table, func(t Term) bool { return t.Key == key }):
-				return file.Locate(fmt.Errorf("%s: %s: it stands at the top of the file, beside %[1]s", section, key))
+				return file.AddPosition(fmt.Errorf("%s: %s: it stands at the top of the file, beside %[1]s", section, key))
 			case len(kindsWith(at)) > 0:
-				return file.Locate(fmt.Errorf("%s: %s: it is a term of %s studies; this one is of kind %s", section, key, strings.Join(kindsWith(at), ", "), kind))
+				return file.AddPosition(fmt.Errorf("%s: %s: it is a term of %s studies; this one is of kind %s", section, key, strings.Join(kindsWith(at), ", "), kind))
 			}
 		}
 	}
@@ -166,12 +166,13 @@ func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 			continue
 		}
 		if _, err := kinds.Named(key); err == nil {
-			return file.Locate(fmt.Errorf("%s: these are terms of a %[1]s study; this one is of kind %s", key, kind))
+			return file.AddPosition(fmt.Errorf("%s: these are terms of a %[1]s study; this one is of kind %s", key, kind))
 		}
 		for _, t := range table {
 			if t.Name() == key {
 				above, _, _ := strings.Cut(t.Key, ".")
-				return file.Locate(fmt.Errorf("%s: it stands below %s: {%[1]s: …}", key, above))
+				return file.AddPosition(fmt.Errorf("%s: it stands below %s: {%[1]s: …}", key,
+					above))
 			}
 		}
 	}
@@ -231,7 +232,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 	}
 	if t.Key == rosterKey && n.Kind == yaml.MappingNode {
 		_, err := tagsOf(n)
-		return n, yamlfile.WithoutPlace(err)
+		return n, yamlfile.StripPosition(err)
 	}
 	if t.of.Kind() == reflect.Slice && n.Kind == yaml.ScalarNode {
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
@@ -250,7 +251,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 	}
 	if err := yamlfile.DecodeNode(n, reflect.New(t.of).Interface()); err != nil {
 		// do not show the YAML library's wording
-		if err = yamlfile.WithoutPlace(err); strings.Contains(err.Error(), "not YAML") {
+		if err = yamlfile.StripPosition(err); strings.Contains(err.Error(), "not YAML") {
 			err = fmt.Errorf("%q is not %s", written, article(t.Type))
 		}
 		return nil, err
@@ -291,28 +292,28 @@ func nearest(name string, table []Term) string {
 func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	k, err := kinds.Named(kind)
 	if err != nil {
-		return file.Locate(err)
+		return file.AddPosition(err)
 	}
 	terms := k.Terms()
-	found, err := file.Take(kind, terms)
+	found, err := file.TakeKey(kind, terms)
 	if err != nil {
 		return err
 	}
 	if found {
 		if s.KindTerms, err = study.EncodeTerms(terms); err != nil {
-			return file.Locate(err)
+			return file.AddPosition(err)
 		}
 		if of, ok := terms.(interface{ File() string }); ok {
 			s.Model = of.File()
 		}
 	}
-	if _, err := file.Take(simulation, s.Simulate); err != nil {
+	if _, err := file.TakeKey(simulation, s.Simulate); err != nil {
 		return err
 	}
 	if err := s.takeTags(file); err != nil {
 		return err
 	}
-	s.Map.Project = dataset.Auto
+	s.Map.Project = dataset.AutoComponents
 	if err := file.Decode(s); err != nil {
 		return err
 	}
@@ -320,7 +321,7 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	case s.given["name"] && !nameForm.MatchString(s.Name):
 		return study.PlanError("name", "%q: give 1 to 63 lower-case letters, digits and dashes, a letter or digit first", s.Name)
 	case s.Epsilon == 0 && s.given["epsilon"]:
-		return file.Locate(fmt.Errorf("epsilon: %w", ErrZeroEpsilon))
+		return file.AddPosition(fmt.Errorf("epsilon: %w", ErrZeroEpsilon))
 	case s.AUC != 0 && kind != kinds.Default:
 		return study.PlanError("auc", "it is for the forecast of a %s study, and this is one of kind %s: leave it out", kinds.Default, kind)
 	case s.Parties < 0:
@@ -341,7 +342,7 @@ func (s *Study) takeTags(file *yamlfile.Document) (err error) {
 		return nil
 	}
 	if s.RosterTags, err = tagsOf(n); err != nil {
-		return file.Locate(fmt.Errorf("roster: %w", err))
+		return file.AddPosition(fmt.Errorf("roster: %w", err))
 	}
 	file.Remove(rosterKey)
 	return nil

@@ -21,9 +21,9 @@ type Margin struct {
 	Bins []float64
 }
 
-// Uniform returns a block's margin by the schema alone: all levels except "other", and all numbers,
-// equally frequent.
-func Uniform(b dataset.Block, levels int) Margin {
+// UniformMargin returns a block's margin by the schema alone: all levels except "other", and all
+// numbers, equally frequent.
+func UniformMargin(b dataset.Block, levels int) Margin {
 	if !b.OneHot {
 		return Margin{Mean: 0.5}
 	}
@@ -34,9 +34,9 @@ func Uniform(b dataset.Block, levels int) Margin {
 	return m
 }
 
-// Uniforms returns the margins of a schema if its data are unknown. In rows drawn from them no cell
-// is missing.
-func Uniforms(s dataset.Schema) []Margin {
+// UniformMargins returns the margins of a schema if its data are unknown. In rows drawn from them
+// no cell is missing.
+func UniformMargins(s dataset.Schema) []Margin {
 	var out []Margin
 	names := s.FeatureNames()
 	for _, b := range s.Blocks() {
@@ -44,7 +44,7 @@ func Uniforms(s dataset.Schema) []Margin {
 		if b.OneHot && names[b.Start+b.Width-1] == b.Column+"=other" && b.Width > 1 {
 			levels--
 		}
-		m := Uniform(b, levels)
+		m := UniformMargin(b, levels)
 		if !b.OneHot && names[b.Start] != b.Column {
 			m.Mean = 0
 		}

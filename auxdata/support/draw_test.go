@@ -20,7 +20,7 @@ func testSchema() dataset.Schema {
 		Features: []dataset.Feature{
 			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"one", "two"}},
 			{Column: "age", Kind: dataset.Numeric, Min: 20, Max: 80},
-			{Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1000, Log: true, Missing: true},
+			{Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1000, Log: true, FlagMissing: true},
 		},
 	}
 }
@@ -75,7 +75,7 @@ func TestDraw(t *testing.T) {
 // TestUniforms: rows drawn from the schema alone are within it, and none is missing.
 func TestUniforms(t *testing.T) {
 	s := testSchema()
-	table, err := Draw(s, 1000, Uniforms(s), rand.New(rand.NewPCG(2, 2)))
+	table, err := Draw(s, 1000, UniformMargins(s), rand.New(rand.NewPCG(2, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestCheckGaps(t *testing.T) {
 // refused.
 func TestWeightedFile(t *testing.T) {
 	s := testSchema()
-	table, err := Draw(s, 50, Uniforms(s), rand.New(rand.NewPCG(3, 3)))
+	table, err := Draw(s, 50, UniformMargins(s), rand.New(rand.NewPCG(3, 3)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestWeightedFile(t *testing.T) {
 	for i := range weight {
 		weight[i] = math.Exp(float64(i)/7 - 3)
 	}
-	w, err := p.Weighted(weight)
+	w, err := p.WithWeights(weight)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestWeightedFile(t *testing.T) {
 			t.Errorf("weight %d is %v, want %v", i, v, weight[i])
 		}
 	}
-	if plain, err := again.Weighted(weight); err != nil || plain.Digest != w.Digest {
+	if plain, err := again.WithWeights(weight); err != nil || plain.Digest != w.Digest {
 		t.Errorf("weighing again gives %v, %v", plain.Digest, err)
 	}
 	for _, cell := range []string{"0", "-1", "", "NaN", "+Inf", "many"} {
@@ -191,7 +191,7 @@ func TestWeightedFile(t *testing.T) {
 	}
 	for _, bad := range [][]float64{nil, weight[1:], append([]float64{0}, weight[1:]...),
 		append([]float64{math.NaN()}, weight[1:]...)} {
-		if _, err := p.Weighted(bad); err == nil {
+		if _, err := p.WithWeights(bad); err == nil {
 			t.Error("bad weights were attached")
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // Fraction is the part of a pool's rows that meet a condition.
 type Fraction struct {
 	Rows, Matching int
-	// Weighted is the matching rows' share of the weight, and Plain their share of the rows.
-	Weighted, Plain float64
+	// Weighted is the matching rows' share of the weight, and Unweighted their share of the rows.
+	Weighted, Unweighted float64
 	// EffectiveRows is Kish's effective number of rows, (Σw)²/Σw² for weights w.
 	EffectiveRows float64
 }
@@ -19,7 +19,7 @@ type Fraction struct {
 // equal.
 func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 	if len(holds) == 0 {
-		return Fraction{}, auxdata.ErrEmpty
+		return Fraction{}, auxdata.ErrNoRows
 	}
 	if weight != nil && len(weight) != len(holds) {
 		return Fraction{}, fmt.Errorf("weigh rows: have %d weights for %d rows", len(weight),
@@ -39,7 +39,7 @@ func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 			s.Matching++
 		}
 	}
-	s.Weighted, s.Plain, s.EffectiveRows = sum/total, float64(s.Matching)/float64(s.Rows),
+	s.Weighted, s.Unweighted, s.EffectiveRows = sum/total, float64(s.Matching)/float64(s.Rows),
 		total*total/squares
 	return s, nil
 }

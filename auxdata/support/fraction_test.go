@@ -22,7 +22,7 @@ func TestFractionOf(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
 		}
 	}
-	if _, err := FractionOf(nil, nil); !errors.Is(err, auxdata.ErrEmpty) {
+	if _, err := FractionOf(nil, nil); !errors.Is(err, auxdata.ErrNoRows) {
 		t.Errorf("no rows: %v", err)
 	}
 	if _, err := FractionOf([]bool{true}, []float64{1, 1}); err == nil {

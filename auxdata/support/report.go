@@ -11,12 +11,12 @@ import (
 // Report says how much of its schema a pool covers. Weights can raise rows, but not replace
 // missing ones.
 type Report struct {
-	Rows     int      `json:"rows"`
-	Distinct int      `json:"distinct_rows"`
-	Features int      `json:"features"`
-	Weighted bool     `json:"weighted"`
-	Gaps     []string `json:"gaps"`
-	Warnings []string `json:"warnings,omitempty"`
+	Rows         int      `json:"rows"`
+	DistinctRows int      `json:"distinct_rows"`
+	Features     int      `json:"features"`
+	Weighted     bool     `json:"weighted"`
+	Gaps         []string `json:"gaps"`
+	Warnings     []string `json:"warnings,omitempty"`
 }
 
 const (
@@ -36,7 +36,7 @@ func Check(s dataset.Schema, p *auxdata.Pool) Report {
 	for i := range n {
 		seen[fmt.Sprint(p.Encoded.RawRowView(i))] = true
 	}
-	out.Distinct = len(seen)
+	out.DistinctRows = len(seen)
 	names := s.FeatureNames()
 	for _, b := range s.Blocks() {
 		if b.OneHot {
@@ -65,9 +65,9 @@ func Check(s dataset.Schema, p *auxdata.Pool) Report {
 			out.Gaps = append(out.Gaps, fmt.Sprintf("no row has %s between %.0f %% and %.0f %% of its range", b.Column, 100*low, 100*high))
 		}
 	}
-	if out.Distinct < n/2 {
+	if out.DistinctRows < n/2 {
 		out.Warnings = append(out.Warnings,
-			fmt.Sprintf("only %d of %d rows are distinct", out.Distinct, n))
+			fmt.Sprintf("only %d of %d rows are distinct", out.DistinctRows, n))
 	}
 	if n < features {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("there are %d rows for %d features: weights and votes will be erratic", n, features))

@@ -95,11 +95,12 @@ others wait.`,
 				return err
 			}
 			config.Log, config.Checkpoint, config.Clock.Now, config.Software, config.Report,
-				config.Single = c.Logger(), checkpoint, now, console.Version(), writeReport, single
+				config.AllowNoStandby = c.Logger(), checkpoint, now, console.Version(), writeReport,
+				single
 			if witnessWait > 0 {
 				config.WitnessWait = witnessWait
 			}
-			config.Stores, err = coordinator.Lead(cmd.Context(), config)
+			config.Stores, err = coordinator.WaitToLead(cmd.Context(), config)
 			if errors.Is(err, context.Canceled) {
 				return nil // ended by a signal before it led
 			}
@@ -186,7 +187,8 @@ those under join: does. It needs neither PostgreSQL nor a leader.`,
 				return err
 			}
 			var failed error
-			for _, at := range append([]string{config.Replicas.At()}, config.Replicas.Join...) {
+			for _, at := range append([]string{config.Replicas.AdvertisedAddress()},
+				config.Replicas.Join...) {
 				all, err := cluster.QueryMembers(cmd.Context(), client, at)
 				if err == nil {
 					return c.Print(all, func(w io.Writer) { printReplicas(w, all) })
@@ -208,10 +210,11 @@ func printReplicas(w io.Writer, all []cluster.Member) {
 		if m.Alive {
 			state, role = "alive", "stands by"
 		}
-		if m.Alive && m.Leads {
+		if m.Alive && m.IsLeader {
 			role = fmt.Sprintf("leads, epoch %d", m.Epoch)
 		}
-		t.Add(m.At, m.Address, state, m.Since.UTC().Format(time.DateTime), role, fmt.Sprint(m.Keys),
+		t.Add(m.GossipAddress, m.Address, state, m.Since.UTC().Format(time.DateTime), role,
+			fmt.Sprint(m.Keys),
 			fmt.Sprint(m.Schemas), m.Version, m.Database)
 	}
 	t.Render()

@@ -104,9 +104,9 @@ revoked since the backup are members again: revoke them again. Keep the old fold
 			}
 			return c.Print(report, func(w io.Writer) {
 				fmt.Fprintf(w, "backup of %s: %d files, whole\nledger head %s\n",
-					report.Made.Format(time.DateTime), len(report.Files), report.Ledger)
-				if report.Behind > 0 {
-					fmt.Fprintf(w, "%d entries were made since: charge them with caucus ledger reconcile before it releases anything\n", report.Behind)
+					report.MadeAt.Format(time.DateTime), len(report.Files), report.Ledger)
+				if report.NewerEntries > 0 {
+					fmt.Fprintf(w, "%d entries were made since: charge them with caucus ledger reconcile before it releases anything\n", report.NewerEntries)
 				}
 				if !check {
 					fmt.Fprintf(w, "restored to %s\nbefore it runs: caucus ledger reconcile --dir %[1]s, with --release for each release published since\nthen revoke again whoever was revoked since (caucus party revoke)\n", dir)
@@ -136,7 +136,7 @@ leads, the others stand by.`,
 			if dir == "" || to == "" {
 				return console.Usagef("coordinator move needs --dir DIR and --to postgres://USER@HOST/DATABASE")
 			}
-			rows, err := folder.Move(cmd.Context(), dir, to)
+			rows, err := folder.MoveToPostgreSQL(cmd.Context(), dir, to)
 			if err != nil {
 				return err
 			}

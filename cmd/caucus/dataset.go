@@ -59,7 +59,7 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 				return err
 			}
 			for _, l := range left {
-				c.Note("left out: %s: %s", l.Column, l.Why)
+				c.Note("left out: %s: %s", l.Column, l.Reason)
 			}
 			for _, f := range schema.Features {
 				if doubt := draftDoubt(f, table.Distinct(f.Column)); doubt != "" {
@@ -69,8 +69,8 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 			c.Note("a draft: check every bound and level against what is publicly known, not against private data")
 			doc := struct {
 				dataset.Schema
-				LeftOut []dataset.LeftOut `json:"left_out"`
-			}{schema, append([]dataset.LeftOut{}, left...)}
+				LeftOut []dataset.OmittedColumn `json:"left_out"`
+			}{schema, append([]dataset.OmittedColumn{}, left...)}
 			return c.Print(doc, func(w io.Writer) { w.Write(text) })
 		},
 	}
@@ -120,8 +120,8 @@ func listKnown(c *console.Console) error {
 		Classes []string `json:"classes"`
 	}
 	var rows []row
-	for _, n := range dataset.KnownNames() {
-		k, err := dataset.LoadKnown(n)
+	for _, n := range dataset.KnownDatasetNames() {
+		k, err := dataset.LoadKnownDataset(n)
 		if err != nil {
 			return err
 		}

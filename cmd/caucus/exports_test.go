@@ -30,7 +30,7 @@ func exports(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: exports")
 	}
 	c := dataset.DefaultHospitalConfig()
-	c.Sites, c.Records, c.Seed, c.Returns = 7, 3500, 17, 0.4
+	c.Sites, c.Records, c.Seed, c.ReturningShare = 7, 3500, 17, 0.4
 	table, schema := dataset.Hospitals(c)
 	schema.Party = ""
 	text, err := schema.YAML()
@@ -119,13 +119,13 @@ func german(t *dataset.Table) ([]byte, error) {
 // stay returns a birth date for this age at the end of 2024, and the first and last day of a stay
 // of this length.
 func stay(i int, age, days string) (born, in, out dates.Date) {
-	born, _ = dates.Of(2024-int(number(age)), 1+i%12, 1+i%28)
-	in, _ = dates.Of(2024, 1+i%10, 1+i%28)
+	born, _ = dates.NewDate(2024-int(number(age)), 1+i%12, 1+i%28)
+	in, _ = dates.NewDate(2024, 1+i%10, 1+i%28)
 	return born, in, in + dates.Date(number(days))
 }
 
 func british(d dates.Date) string {
-	y, m, day := d.Civil()
+	y, m, day := d.YearMonthDay()
 	return fmt.Sprintf("%02d/%02d/%04d", day, m, y)
 }
 

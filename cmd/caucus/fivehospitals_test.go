@@ -53,7 +53,7 @@ func heartRecords(t *testing.T) map[string][][]string {
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of public data sets this test reads")
 	}
-	known, err := dataset.LoadKnown("heart_disease")
+	known, err := dataset.LoadKnownDataset("heart_disease")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func germanHospital(t *testing.T, rows [][]string) []byte {
 // born returns a birth date that gives an age on the agreed day.
 func born(i int, age string) dates.Date {
 	years, _ := strconv.Atoi(age)
-	d, _ := dates.Of(2024-years, 1+i%12, 1+i%28)
+	d, _ := dates.NewDate(2024-years, 1+i%12, 1+i%28)
 	return d
 }
 
@@ -159,7 +159,7 @@ func birthsHospital(_ *testing.T, rows [][]string) []byte {
 			"Blutdruck systolisch", "Cholesterin", "Puls", "Angina bei Belastung", "ST",
 			"Erkrankung"},
 		func(i int, cell func(string) string) []string {
-			y, m, d := born(i, cell("age")).Civil()
+			y, m, d := born(i, cell("age")).YearMonthDay()
 			german := germanly(cell("sex"))
 			return []string{
 				fmt.Sprint(900_000 + i), cell("patient"), fmt.Sprintf("%02d.%02d.%d", d, m, y), german[:1], inCodes(cell("chest_pain")), cell("systolic_bp"), cell("cholesterol"), cell("heart_rate"),
@@ -377,7 +377,7 @@ func TestFiveHospitals(t *testing.T) {
 
 // imported returns the encoded records of a file under a mapping.
 func imported(t *testing.T, file string, s dataset.Schema, m mapping.Mapping,
-	open input.Opener) (*dataset.Records, dataset.Lines) {
+	open input.Opener) (*dataset.Records, dataset.CollectedRows) {
 	t.Helper()
 	in, err := os.Open(file)
 	if err != nil {
@@ -395,7 +395,7 @@ func imported(t *testing.T, file string, s dataset.Schema, m mapping.Mapping,
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := dataset.Collect(bound.Rows(rows))
+	lines, err := dataset.CollectRows(bound.Rows(rows))
 	if err = errors.Join(err, opened.Close()); err != nil || len(bound.Missing) > 0 {
 		t.Fatalf("%v, missing %q", err, bound.Missing)
 	}

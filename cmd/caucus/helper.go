@@ -159,7 +159,7 @@ call, and then writes the key into helper.yaml.`,
 				return err
 			}
 			config.Log, config.Checkpoint = c.Logger(), checkpoint
-			if !config.Pinned() && config.CoordinatorCode != "" {
+			if !config.HasCoordinatorKey() && config.CoordinatorCode != "" {
 				if config, err = helper.PinCoordinator(cmd.Context(), config); err != nil {
 					return err
 				}

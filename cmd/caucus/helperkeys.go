@@ -46,9 +46,9 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 			switch {
 			case dir == "":
 				return console.Usagef("helper keys needs --dir DIR, of a helper or of a coordinator")
-			case helper.IsFolder(dir) && (named || reconcile):
+			case helper.IsHelperFolder(dir) && (named || reconcile):
 				return console.Usagef("%s is a helper's folder: --address, --key and --reconcile are for a coordinator's; after a restore run caucus ledger reconcile", dir)
-			case helper.IsFolder(dir):
+			case helper.IsHelperFolder(dir):
 				return helperKeys(c, dir)
 			case (address == "") != (key == ""):
 				return console.Usagef("give --address and --key together: both are the helper's, from its operator")
@@ -109,7 +109,7 @@ func helperKeys(c *console.Console, dir string) error {
 	}
 	document := helperDocument{dir, filepath.Join(dir, helper.ConfigFile), config.Head, pins,
 		pins.Code(), config.CoordinatorCode}
-	if config.Pinned() {
+	if config.HasCoordinatorKey() {
 		document.Coordinator = config.Coordinator.String()
 	}
 	return c.Print(document, func(w io.Writer) {

@@ -178,14 +178,14 @@ func hospitals(dir string) (group string, err error) {
 	var table *dataset.Table
 	var schema dataset.Schema
 	if data := os.Getenv("CAUCUS_DATA"); data != "" {
-		known, err := dataset.LoadKnown("heart_disease")
+		known, err := dataset.LoadKnownDataset("heart_disease")
 		if err != nil {
 			return "", err
 		}
 		if table, err = known.Load(os.DirFS(data), "train"); err != nil {
 			return "", err
 		}
-		schema = known.Schema.Meaning() // the files written here have a header
+		schema = known.Schema.WithoutFormat() // the files written here have a header
 	} else {
 		c := dataset.DefaultHospitalConfig()
 		c.Sites, c.Records = 4, 920

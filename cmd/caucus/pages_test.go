@@ -47,7 +47,7 @@ func TestPagesStandAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testpages.StandAlone(t, pages)
+	testpages.CheckSelfContained(t, pages)
 	for _, want := range []string{"shares are assumed, 0.75 and 0.25", "largest class, assumed",
 		"what nine of ten of 4 draws lie between"} {
 		if !strings.Contains(string(pages["forecast"]), want) {
@@ -62,5 +62,5 @@ func TestPagesFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testpages.Fit(t, pages)
+	testpages.CheckLayouts(t, pages)
 }

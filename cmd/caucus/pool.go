@@ -84,7 +84,7 @@ informative means; see caucus simulate classify --pool.`,
 				if s, err = source.ReadSchema(schema); err != nil {
 					return err
 				}
-				margins = support.Uniforms(s)
+				margins = support.UniformMargins(s)
 			} else {
 				r, p, err := usableRelease(release)
 				if err != nil {
@@ -148,12 +148,12 @@ pool has, but cannot make missing rows.`,
 			for _, r := range remarks {
 				doc.Warnings = append(doc.Warnings, r.String())
 			}
-			if words := s.FilledWords(dataset.MissingColumns(remarks)); words != "" {
+			if words := s.FilledText(dataset.MissingColumns(remarks)); words != "" {
 				doc.Warnings = append(doc.Warnings, "in place of missing cells stand: "+words)
 			}
 			return c.Print(doc, func(w io.Writer) {
 				fmt.Fprintf(w, "%s, %d of them distinct; %s\n", console.Counted(doc.Rows, "rows"),
-					doc.Distinct, console.Counted(doc.Features, "features"))
+					doc.DistinctRows, console.Counted(doc.Features, "features"))
 				for _, g := range doc.Gaps {
 					fmt.Fprintf(w, "gap: %s\n", g)
 				}

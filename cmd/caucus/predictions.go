@@ -54,10 +54,10 @@ func (a *answering) readable() error {
 
 // read predicts the whole file from its beginning. It writes the predictions, unless to is nil.
 func (a *answering) read(to io.Writer) error {
-	var sample dataset.Lines // the first records, for mapping.Advice
+	var sample dataset.CollectedRows // the first records, for mapping.Advice
 	rows, _, err := a.file.Mapped(a.schema)
 	if err == nil {
-		sample, err = dataset.Collect(dataset.First(rows, mapping.Advised))
+		sample, err = dataset.CollectRows(dataset.FirstRows(rows, mapping.AdviceRecords))
 	}
 	if err != nil {
 		return a.failed(err)
@@ -161,7 +161,7 @@ func (a *answering) answer(to io.Writer, keep []string) (answers, error) {
 }
 
 func (a *answering) inCSV(to io.Writer, names []string) answers {
-	out := csvfile.Marked(bufio.NewWriterSize(to, 1<<16))
+	out := csvfile.NewEscaping(bufio.NewWriterSize(to, 1<<16))
 	row := slices.Clone(names)
 	begun := out.Write(row)
 	return answers{func(p part) error {
@@ -178,7 +178,7 @@ func (a *answering) inCSV(to io.Writer, names []string) answers {
 			err = out.Write(row)
 		}
 		return err
-	}, func() error { a.marked = out.Marked; return out.Close() }}
+	}, func() error { a.marked = out.EscapedCells; return out.Close() }}
 }
 
 // inOrder is a group of Parquet columns in the given order; a plain group sorts them by name.

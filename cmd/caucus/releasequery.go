@@ -29,8 +29,8 @@ type queryAnswer struct {
 	EffectiveRows float64 `json:"effective_rows"`
 	// Answer holds the interval and the errors of Estimate; NoInterval says why there is no
 	// interval.
-	Answer     fitting.QueryAnswer `json:"answer"`
-	NoInterval string              `json:"no_interval,omitempty"`
+	Answer     fitting.QueryEstimate `json:"answer"`
+	NoInterval string                `json:"no_interval,omitempty"`
 	// Bias says which bias no interval covers.
 	Bias string `json:"bias"`
 }
@@ -65,7 +65,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 			if err := q.load(c); err != nil {
 				return err
 			}
-			holds, err := q.plan.Schema.Ask(condition, q.table)
+			holds, err := q.plan.Schema.Matches(condition, q.table)
 			if err != nil {
 				return console.Usagef("%w", err)
 			}
@@ -85,10 +85,10 @@ Queries cost no privacy budget: ask as often as you like.`,
 			}
 			doc := queryAnswer{
 				Where: where, About: q.weighed.Plan.Where, Rows: share.Rows, Matching: share.Matching,
-				Estimate: share.Weighted, Unweighted: share.Plain, EffectiveRows: share.EffectiveRows,
-				Answer: a, NoInterval: a.Doubt, Bias: biasNote,
+				Estimate: share.Weighted, Unweighted: share.Unweighted, EffectiveRows: share.EffectiveRows,
+				Answer: a, NoInterval: a.Caveat, Bias: biasNote,
 			}
-			if a.Doubt != "" {
+			if a.Caveat != "" {
 				doc.Bias = noIntervalNote
 			}
 			return c.Print(doc, func(w io.Writer) {
@@ -115,14 +115,14 @@ Queries cost no privacy budget: ask as often as you like.`,
 
 const noIntervalNote = "there is no interval: what the features do not tell of the query may differ by any amount"
 
-func printAnswer(w io.Writer, a fitting.QueryAnswer) {
-	if a.Doubt == "" {
+func printAnswer(w io.Writer, a fitting.QueryEstimate) {
+	if a.Caveat == "" {
 		fmt.Fprintf(w, "%.3f to %.3f: 95 %% interval\n", *a.Low, *a.High)
 	}
-	fmt.Fprintf(w, "the features explain %.0f %% of the query's variance in the pool (R²); the weights move the pool by %.2f (their standard deviation)\n", 100*a.R2, a.Moved)
+	fmt.Fprintf(w, "the features explain %.0f %% of the query's variance in the pool (R²); the weights move the pool by %.2f (their standard deviation)\n", 100*a.R2, a.MovedByWeights)
 	fmt.Fprintf(w, "standard deviations of the answer's errors: %.3f privacy noise, %.3f mismatch that the weights leave, %.3f and %.3f sampling of the pool and of the private records, %.3f expected bias\n",
-		a.Noise, a.Left, a.Sampling, a.Records, a.Shift)
-	if a.Doubt == "" {
+		a.NoiseSD, a.RemainingSD, a.PoolSamplingSD, a.RecordSamplingSD, a.ShiftSD)
+	if a.Caveat == "" {
 		fmt.Fprintln(w, biasNote)
 	}
 }

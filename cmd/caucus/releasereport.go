@@ -98,7 +98,7 @@ about the release. For a simulated release, the page first says so, and the exit
 			}
 			if err := c.Print(doc, func(w io.Writer) {
 				if out != "-" {
-					fmt.Fprintf(textpage.Plain{Writer: w}, "wrote %s: %s\n", out, doc.Answer)
+					fmt.Fprintf(textpage.PlainWriter{Writer: w}, "wrote %s: %s\n", out, doc.Answer)
 				}
 			}); err != nil {
 				return err

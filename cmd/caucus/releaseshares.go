@@ -14,11 +14,11 @@ import (
 
 // ratioEstimate is the JSON document of "caucus release predict" for a ratio release.
 type ratioEstimate struct {
-	Release string         `json:"release"`
-	Data    string         `json:"data"`
-	Rows    int            `json:"rows"`
-	Classes []ratioClass   `json:"classes"`
-	Fit     ratio.Goodness `json:"fit"`
+	Release string              `json:"release"`
+	Data    string              `json:"data"`
+	Rows    int                 `json:"rows"`
+	Classes []ratioClass        `json:"classes"`
+	Fit     ratio.GoodnessOfFit `json:"fit"`
 	// Drift reports that no mixture of the study's classes explains the file.
 	Drift bool `json:"drift"`
 	// Condition is the factor by which errors grow in the paper's bound (Iyer, Nath & Sarawagi
@@ -58,8 +58,8 @@ func (q *predicting) shares(release string, r study.Release, p study.Plan, resul
 		return err
 	}
 	doc := ratioEstimate{
-		Release: release, Data: q.data, Rows: records.Len(), Fit: e.Fit, Condition: e.Condition,
-		Drift:    e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
+		Release: release, Data: q.data, Rows: records.Len(), Fit: e.GoodnessOfFit, Condition: e.Condition,
+		Drift:    e.GoodnessOfFit.Tested && e.GoodnessOfFit.Statistic > e.GoodnessOfFit.Threshold,
 		Together: together, Assumption: estimated.Assumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
 		NoInterval: e.NoInterval,
 	}
@@ -109,7 +109,7 @@ func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) {
 		fmt.Fprintf(w, "The file fits this assumption: statistic %.2f; above %.2f the estimate would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
 	}
 	for _, m := range d.Warnings {
-		fmt.Fprintf(w, "warning: %s (%.4g, limit %.4g): %s\n", m.Reason, m.Number, m.Limit,
+		fmt.Fprintf(w, "warning: %s (%.4g, limit %.4g): %s\n", m.Reason, m.Value, m.Limit,
 			m.Advice)
 	}
 	if d.Error != nil {

@@ -119,11 +119,11 @@ func (t *threeReplicas) heard(name string) map[string]cluster.Member {
 	must(0, err)
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
-	all, _ := cluster.QueryMembers(ctx, client, t.config(name).Replicas.At())
+	all, _ := cluster.QueryMembers(ctx, client, t.config(name).Replicas.AdvertisedAddress())
 	alive := map[string]cluster.Member{}
 	for _, m := range all {
 		for _, of := range replicaNames[:3] {
-			if m.Alive && m.At == t.config(of).Replicas.At() {
+			if m.Alive && m.GossipAddress == t.config(of).Replicas.AdvertisedAddress() {
 				alive[of] = m
 			}
 		}
@@ -152,7 +152,7 @@ func (t *threeReplicas) leader() string {
 				return false
 			}
 			for of, m := range all {
-				if m.Leads {
+				if m.IsLeader {
 					leads = of
 				}
 			}

@@ -17,7 +17,7 @@ import (
 
 // describeRelease writes a release for people, with its plan and its report.
 func describeRelease(w io.Writer, r study.Release, p study.Plan, told study.Report) {
-	w = textpage.Plain{Writer: w}
+	w = textpage.PlainWriter{Writer: w}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}

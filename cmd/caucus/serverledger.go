@@ -29,17 +29,17 @@ func (servers) LedgerAt(dir string) (string, error) { return folder.LedgerAt(dir
 // stores no releases, and checks its head file by itself.
 func (servers) Memory(ctx context.Context, dir string) (evidence.Memory, protocol.Verifier, error) {
 	var m evidence.Memory
-	if helper.IsFolder(dir) {
+	if helper.IsHelperFolder(dir) {
 		return m, nil, nil
 	}
 	e, err := folder.ReadEvidence(ctx, dir)
 	if err != nil {
 		return m, nil, err
 	}
-	m.Heads = append(m.Heads, evidence.RememberedHead{Head: e.Kept, Who: e.KeptAt},
+	m.Heads = append(m.Heads, evidence.RememberedHead{Head: e.StoredHead, Who: e.HeadFile},
 		evidence.RememberedHead{Head: privacy.Head{Sequence: e.Last},
 			Who: "the coordinator's store"})
-	for _, h := range e.Witnessed {
+	for _, h := range e.WitnessedHeads {
 		m.Heads = append(m.Heads,
 			evidence.RememberedHead{Head: h, Who: "a party or an operator showed it"})
 	}
@@ -51,7 +51,7 @@ func (servers) Memory(ctx context.Context, dir string) (evidence.Memory, protoco
 // can be compared.
 func (servers) Compare(ctx context.Context, dir string, chain *privacy.Chain,
 	name string) ([]evidence.Finding, error) {
-	if helper.IsFolder(dir) {
+	if helper.IsHelperFolder(dir) {
 		return nil, nil
 	}
 	r, err := input.ReadSigned(name)
@@ -91,7 +91,7 @@ type serverReconciled struct {
 // Reconcile charges again what a coordinator's or a helper's ledger has forgotten.
 func (servers) Reconcile(ctx context.Context, c *console.Console, dir string, releases []string,
 	lost []privacy.Cost) error {
-	if helper.IsFolder(dir) {
+	if helper.IsHelperFolder(dir) {
 		if len(releases) > 0 {
 			return siteverbs.ErrNotItsReleases
 		}
@@ -131,7 +131,7 @@ func (sr serverReconciled) writeText(w io.Writer) {
 			fmt.Fprintf(w, "study %s (%s): its release is not put back: %s\n", s.Name, s.Study, s.Why)
 		} else {
 			fmt.Fprintf(w, "study %s (%s) is released; it was %s\n", s.Name, s.Study,
-				cmp.Or(string(s.Was), "not known"))
+				cmp.Or(string(s.StateBefore), "not known"))
 		}
 	}
 	siteverbs.WriteCharged(w, sr.Charged)
@@ -149,7 +149,7 @@ func reconcileHelper(ctx context.Context, c *console.Console, dir string,
 		return err
 	}
 	return c.Print(document, func(w io.Writer) {
-		if !document.Behind {
+		if !document.WasRestored {
 			fmt.Fprintln(w, "nothing is missing: the folder is not behind its head file")
 			return
 		}

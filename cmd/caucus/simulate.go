@@ -203,7 +203,7 @@ func (r *rehearsal) virtual(train *dataset.EncodedTable) int {
 func (r *rehearsal) split(data loaded) simulate.Split {
 	common := r.Simulate.Common()
 	if n := common.TrainRows; n > 0 && n < data.train.Len() {
-		data.train = data.train.Part(rand.New(rand.NewPCG(r.Seed, 0)).Perm(data.train.Len())[:n])
+		data.train = data.train.Subset(rand.New(rand.NewPCG(r.Seed, 0)).Perm(data.train.Len())[:n])
 	}
 	return simulate.Split{
 		Schema: data.schema, Train: data.train, Test: data.test, Pool: data.pool, PoolWeight: data.poolWeight,

@@ -21,7 +21,7 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	if len(voting) > 0 {
-		if err := r.votesOf(learners.Any); err != nil {
+		if err := r.votesOf(learners.AnyClassifier); err != nil {
 			return found, err
 		}
 	}
@@ -60,7 +60,7 @@ func printClassify(w io.Writer, s simulate.ClassifySummary) {
 		s.Epsilon, s.Delta, console.Counted(s.Parties, "parties"), console.Counted(s.Shards,
 			"parts"), console.Counted(s.PoolRows, "rows"), console.Counted(s.Classes, "classes"))
 	fmt.Fprintf(w, "map: %s\n", s.Map)
-	if words := dataset.KeptWords(s.Kept); words != "" {
+	if words := dataset.KeptText(s.Kept); words != "" {
 		fmt.Fprintf(w, "  %s\n", words)
 	}
 	fmt.Fprintln(w, "\naccuracy on test records")

@@ -54,7 +54,7 @@ func TestSimulateDefaults(t *testing.T) {
 				if terms.Bound == "tight" {
 					terms.Bound = ""
 				}
-				if terms.Learner == learners.Default {
+				if terms.Learner == learners.DefaultLearner {
 					terms.Learner = ""
 				}
 				if err := got.SetTerms(terms); err != nil {

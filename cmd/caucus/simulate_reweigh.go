@@ -51,7 +51,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 			query[i] = 1
 		}
 	}
-	schema = schema.Without(column)
+	schema = schema.WithoutColumns(column)
 	schema.Party = "" // the schema is the same as in the files that writeFiles writes
 	records, _, err := schema.EncodeLater(table)
 	if err != nil {

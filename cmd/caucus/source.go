@@ -145,7 +145,7 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 	case rf.known != "" && rf.reading.Given():
 		return schema, nil, nil, console.Usagef("--dataset knows how its files are written: leave --mapping, --delimiter, --encoding, --decimal and --sheet out")
 	case rf.known != "":
-		known, err := dataset.LoadKnown(rf.known)
+		known, err := dataset.LoadKnownDataset(rf.known)
 		if err != nil {
 			return schema, nil, nil, console.Usagef("%w", err)
 		}
@@ -162,7 +162,7 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 			}
 		}
 		rf.format = known.Schema.Format()
-		return known.Schema.Meaning(), train, test, nil
+		return known.Schema.WithoutFormat(), train, test, nil
 	case rf.train != "":
 		if rf.schema == "" {
 			return schema, nil, nil, console.Usagef("--train needs --schema; draft one from public data with: caucus dataset schema %s", rf.train)
@@ -180,7 +180,7 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 				return schema, nil, nil, err
 			}
 		}
-		return schema.Meaning(), train, test, nil
+		return schema.WithoutFormat(), train, test, nil
 	case rf.test != "" || rf.schema != "":
 		return schema, nil, nil, console.Usagef("there are no records for the parties: give --train FILE with labelled records that the study's schema describes, or ask caucus forecast, which makes records up")
 	}

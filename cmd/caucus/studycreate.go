@@ -179,7 +179,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		o.Note("note: pool: %s", r)
 	}
 	p := made.Plan
-	if words := p.Schema.FilledWords(dataset.MissingColumns(made.Remarks)); words != "" {
+	if words := p.Schema.FilledText(dataset.MissingColumns(made.Remarks)); words != "" {
 		o.Note("note: pool: in place of its missing cells stand: %s", words)
 	}
 	if whole := p; p.Unit == privacy.Record && p.Schema.Patient != "" {
@@ -203,7 +203,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	doc := createdStudy{
 		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
-		Map: p.Map.Words(), Kept: p.Map.KeptShares(p.Schema, made.Pool.Encoded),
+		Map: p.Map.Describe(), Kept: p.Map.KeptShares(p.Schema, made.Pool.Encoded),
 		Forecast: drawn, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
 	}
 	if made.Warning != "" {
@@ -248,7 +248,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		if doc.Where != "" {
 			fmt.Fprintf(w, "about      %s\n", p.About())
 		}
-		if words := dataset.KeptWords(doc.Kept); words != "" {
+		if words := dataset.KeptText(doc.Kept); words != "" {
 			fmt.Fprintf(w, "           %s\n", words)
 		}
 		printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)

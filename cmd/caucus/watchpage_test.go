@@ -28,7 +28,7 @@ import (
 )
 
 // Checks of a page that a daemon serves.
-var daemonLooks = []testpages.Look{{Name: "phone", Width: 390, Scheme: "light", Media: "screen"},
+var daemonLooks = []testpages.View{{Name: "phone", Width: 390, Scheme: "light", Media: "screen"},
 	{Name: "phone-dark", Width: 390, Scheme: "dark", Media: "screen"},
 	{Name: "desk-dark", Width: 1280, Scheme: "dark", Media: "screen"},
 	{Name: "desk", Width: 1280, Scheme: "light", Media: "screen"}}
@@ -170,7 +170,7 @@ func TestCoordinatorPage(t *testing.T) {
 	pages["failed"] = base + "study/" + failed.Hash.String()
 	for name, url := range pages {
 		for _, as := range testlevel.Of(t, daemonLooks, 2) {
-			testpages.Lay(t, browser, url+"?still=1", "coordinator-"+name, as)
+			testpages.CheckLayout(t, browser, url+"?still=1", "coordinator-"+name, as)
 		}
 		if name != "report" { // the report's only control is the link past its head
 			keyboard(t, browser)
@@ -272,7 +272,7 @@ func TestAgentPage(t *testing.T) {
 	for name, url := range map[string]string{"list": base, "study": study,
 		"records": study + "?records=1"} {
 		for _, as := range testlevel.Of(t, daemonLooks, 2) {
-			testpages.Lay(t, browser, url, "agent-"+name, as)
+			testpages.CheckLayout(t, browser, url, "agent-"+name, as)
 		}
 		keyboard(t, browser)
 	}
@@ -307,7 +307,7 @@ func TestAgentPage(t *testing.T) {
 	}
 	until(study, "The release is here")
 	for _, as := range testlevel.Of(t, daemonLooks, 2) {
-		testpages.Lay(t, browser, base, "agent-after", as)
+		testpages.CheckLayout(t, browser, base, "agent-after", as)
 	}
 	if log := n.log.String(); strings.Contains(log, "link=") ||
 		strings.Contains(log, "the board meets") {

@@ -28,9 +28,9 @@ func printWeights(w io.Writer, r study.Release) {
 		if i == shownResiduals {
 			break
 		}
-		fmt.Fprintf(w, "residual: the mean of %s (0 and 1 are its bounds) is %.3f as released (standard deviation of noise %.3f), %.3f in the weighted pool, %.3f in the pool\n", r.Feature, r.Released, r.Deviation, r.Weighted, r.Pool)
+		fmt.Fprintf(w, "residual: the mean of %s (0 and 1 are its bounds) is %.3f as released (standard deviation of noise %.3f), %.3f in the weighted pool, %.3f in the pool\n", r.Feature, r.ReleasedMean, r.NoiseSD, r.WeightedMean, r.PoolMean)
 	}
 	for _, g := range out.Gaps {
-		fmt.Fprintf(w, "support gap: the mean of %s (0 and 1 are its bounds) is %.3f as released (standard deviation of noise %.3f), %.3f in the weighted pool\n", g.Feature, g.Released, g.Deviation, g.Weighted)
+		fmt.Fprintf(w, "support gap: the mean of %s (0 and 1 are its bounds) is %.3f as released (standard deviation of noise %.3f), %.3f in the weighted pool\n", g.Feature, g.ReleasedMean, g.NoiseSD, g.WeightedMean)
 	}
 }

@@ -40,9 +40,9 @@ const (
 	mostScaled = 4
 	// publishTime bounds the wait until others have heard what a replica says of itself.
 	publishTime = time.Second
-	// KeepGone is how long a replica that went keeps its place among the members.
-	KeepGone = 24 * time.Hour
-	mostGone = 64 // members that are gone and whom a replica tells of
+	// GoneMemberRetention is how long a replica that went keeps its place among the members.
+	GoneMemberRetention = 24 * time.Hour
+	mostGone            = 64 // members that are gone and whom a replica tells of
 )
 
 // Config says where a replica listens for others and whom it looks for.
@@ -164,19 +164,19 @@ func (c *Cluster) away() []string {
 	}
 	all := c.View().Members
 	for _, m := range all {
-		at[m.At] = true
+		at[m.GossipAddress] = true
 	}
 	for _, m := range all {
 		if m.Alive {
-			delete(at, m.At)
+			delete(at, m.GossipAddress)
 		}
 	}
 	return slices.Sorted(maps.Keys(at))
 }
 
-// Announce changes what this replica says of itself. The others hear it soon; Say does not wait for
-// that.
-func (c *Cluster) Announce(change func(*State)) {
+// UpdateState changes what this replica says of itself. The others hear it soon; Say does not wait
+// for that.
+func (c *Cluster) UpdateState(change func(*State)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.own
@@ -216,7 +216,7 @@ func (c *Cluster) recall() {
 		if m.Alive {
 			m.Since = time.Now()
 		}
-		if m.Alive, m.Leads = false, false; time.Since(m.Since) < KeepGone {
+		if m.Alive, m.IsLeader = false, false; time.Since(m.Since) < GoneMemberRetention {
 			c.put(m)
 		}
 	}
@@ -227,7 +227,7 @@ func (c *Cluster) recall() {
 func (c *Cluster) remember(ctx context.Context) {
 	for before := ""; ; {
 		changed, v := c.Changed(), c.View()
-		if now := fmt.Sprint(v.Newest, v.Addresses()); now != before {
+		if now := fmt.Sprint(v.NewestKnownEpoch, v.Addresses()); now != before {
 			if err := protocol.WriteSecret(c.config.Memory, c.document()); err != nil {
 				c.config.Log.Warn("the replicas heard of are not kept", "error", err)
 			}
@@ -262,11 +262,12 @@ func (c *Cluster) hear() {
 func (c *Cluster) View() View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v := View{Own: c.all[c.config.Name], Newest: max(c.newest[c.own.Database], c.own.Epoch)}
+	v := View{Own: c.all[c.config.Name], NewestKnownEpoch: max(c.newest[c.own.Database],
+		c.own.Epoch)}
 	v.Own.Name, v.Own.State = c.config.Name, c.own
 	for name, m := range c.all {
 		switch {
-		case !m.Alive && time.Since(m.Since) > KeepGone:
+		case !m.Alive && time.Since(m.Since) > GoneMemberRetention:
 			delete(c.all, name)
 		case name == v.Own.Name:
 			v.Members = append(v.Members, v.Own)
@@ -318,14 +319,14 @@ func (c *Cluster) NotifyJoin(n *memberlist.Node) { c.note(n, true) }
 // NotifyUpdate hears that a living replica says something new of itself.
 func (c *Cluster) NotifyUpdate(n *memberlist.Node) { c.note(n, true) }
 
-// NotifyLeave hears that a replica left or answers no probe. It stays a member for KeepGone, marked
-// as gone since now.
+// NotifyLeave hears that a replica left or answers no probe. It stays a member for
+// GoneMemberRetention, marked as gone since now.
 func (c *Cluster) NotifyLeave(n *memberlist.Node) { c.note(n, false) }
 
 // note takes news of a replica. What a replica says of itself in words that this version cannot
 // read is ignored; that it went is not.
 func (c *Cluster) note(n *memberlist.Node, alive bool) {
-	m := Member{Name: n.Name, At: n.Address(), Alive: alive, Since: time.Now()}
+	m := Member{Name: n.Name, GossipAddress: n.Address(), Alive: alive, Since: time.Now()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	had, known := c.all[n.Name]
@@ -346,7 +347,7 @@ func (c *Cluster) note(n *memberlist.Node, alive bool) {
 func (c *Cluster) put(m Member) {
 	for name, other := range c.all {
 		switch {
-		case name == m.Name || other.At != m.At:
+		case name == m.Name || other.GossipAddress != m.GossipAddress:
 		case !m.Alive && (other.Alive || other.Since.After(m.Since)):
 			delete(c.all, m.Name) // it may have been alive
 			return
@@ -364,7 +365,7 @@ func (c *Cluster) NodeMeta(limit int) []byte {
 	text, _ := json.Marshal(c.own)
 	if len(text) > limit {
 		short := c.own
-		short.Version, short.Head = "", ""
+		short.Version, short.LedgerHead = "", ""
 		text, _ = json.Marshal(short)
 	}
 	return text[:min(len(text), limit)]
@@ -383,7 +384,7 @@ func (c *Cluster) LocalState(bool) []byte {
 	var all []departed
 	for _, m := range c.View().Members {
 		if !m.Alive {
-			all = append(all, departed{m.Name, m.At, time.Since(m.Since), m.State})
+			all = append(all, departed{m.Name, m.GossipAddress, time.Since(m.Since), m.State})
 		}
 	}
 	slices.SortFunc(all, func(a, b departed) int { return cmp.Compare(a.For, b.For) })
@@ -401,8 +402,10 @@ func (c *Cluster) MergeRemoteState(text []byte, _ bool) {
 	defer c.mu.Unlock()
 	for _, g := range all[:min(len(all), mostGone)] {
 		_, _, err := net.SplitHostPort(g.At)
-		if _, known := c.all[g.Name]; !known && err == nil && g.For >= 0 && g.For < KeepGone {
-			c.put(Member{Name: g.Name, At: g.At, Since: time.Now().Add(-g.For), State: g.State})
+		if _, known := c.all[g.Name]; !known && err == nil && g.For >= 0 &&
+			g.For < GoneMemberRetention {
+			c.put(Member{Name: g.Name, GossipAddress: g.At, Since: time.Now().Add(-g.For),
+				State: g.State})
 		}
 	}
 	c.hear()

@@ -143,7 +143,7 @@ func (w *world) until(what string, is func() bool) time.Duration {
 }
 
 func (w *world) lead(i int, epoch int64) {
-	w.replicas[i].Announce(func(s *State) { s.Leads, s.Epoch = true, epoch })
+	w.replicas[i].UpdateState(func(s *State) { s.IsLeader, s.Epoch = true, epoch })
 	w.until("all hear of the leader", func() bool {
 		for _, r := range w.replicas {
 			if e, led := r.View().NewestEpoch(); e != epoch || !led {
@@ -170,16 +170,18 @@ func TestGoneAndBack(t *testing.T) {
 		w.isolate(0, true, oneWay)
 		took := w.until("it is gone", func() bool { return !w.led(1) && !w.led(2) })
 		t.Logf("gone after %v (one way: %t)", took.Round(10*time.Millisecond), oneWay)
-		if v := w.replicas[1].View(); v.Newest != 7 || len(v.Members) != len(w.replicas) ||
+		if v := w.replicas[1].View(); v.NewestKnownEpoch != 7 ||
+			len(v.Members) != len(w.replicas) ||
 			!strings.Contains(v.Addresses(), "10.0.0.0:1") {
-			t.Errorf("the others forgot it: epoch %d, %d members, %s", v.Newest, len(v.Members),
+			t.Errorf("the others forgot it: epoch %d, %d members, %s", v.NewestKnownEpoch,
+				len(v.Members),
 				v.Addresses())
 		}
 		if !oneWay {
 			late := w.add("10.0.0.9:1", 1)
 			w.until("the late one hears who went", func() bool {
 				v := late.View()
-				return v.Newest == 7 && len(v.Members) == 4 &&
+				return v.NewestKnownEpoch == 7 && len(v.Members) == 4 &&
 					strings.Contains(v.Addresses(), "10.0.0.0:1")
 			})
 		}
@@ -259,28 +261,30 @@ func TestOnePlace(t *testing.T) {
 		changed: make(chan struct{})}
 	now := time.Now()
 	for _, m := range []Member{
-		{Name: "first", At: "a", Alive: true, Since: now, State: State{Epoch: 4}},
+		{Name: "first", GossipAddress: "a", Alive: true, Since: now, State: State{Epoch: 4}},
 		// a late message: this process ended before the first one started
-		{Name: "second", At: "a", Since: now.Add(-time.Hour)},
-		{Name: "third", At: "b", Since: now.Add(-KeepGone - time.Second)},
-		{Name: "fourth", At: "c", Since: now.Add(-time.Hour)},
-		{Name: "fifth", At: "c", Since: now.Add(-time.Minute)},
+		{Name: "second", GossipAddress: "a", Since: now.Add(-time.Hour)},
+		{Name: "third", GossipAddress: "b", Since: now.Add(-GoneMemberRetention - time.Second)},
+		{Name: "fourth", GossipAddress: "c", Since: now.Add(-time.Hour)},
+		{Name: "fifth", GossipAddress: "c", Since: now.Add(-time.Minute)},
 	} {
 		r.put(m)
 	}
 	r.hear()
-	r.put(Member{Name: "first", At: "a", Since: now})
-	r.put(Member{Name: "next", At: "a", Alive: true, Since: now})
+	r.put(Member{Name: "first", GossipAddress: "a", Since: now})
+	r.put(Member{Name: "next", GossipAddress: "a", Alive: true, Since: now})
 	// replaced before anybody noticed its end, and then gone
-	r.put(Member{Name: "late", At: "d", Alive: true, Since: now, State: State{Address: "d"}})
-	r.put(Member{Name: "new", At: "d", Alive: true, Since: now, State: State{Address: "d"}})
-	r.put(Member{Name: "late", At: "d", Since: now})
+	r.put(Member{Name: "late", GossipAddress: "d", Alive: true, Since: now,
+		State: State{Address: "d"}})
+	r.put(Member{Name: "new", GossipAddress: "d", Alive: true, Since: now,
+		State: State{Address: "d"}})
+	r.put(Member{Name: "late", GossipAddress: "d", Since: now})
 	var names []string
 	for _, m := range r.View().Members {
 		names = append(names, m.Name)
 	}
-	if got := strings.Join(names, " "); got != "fifth next new" || r.View().Newest != 4 {
-		t.Errorf("members %s, newest epoch %d", got, r.View().Newest)
+	if got := strings.Join(names, " "); got != "fifth next new" || r.View().NewestKnownEpoch != 4 {
+		t.Errorf("members %s, newest epoch %d", got, r.View().NewestKnownEpoch)
 	}
 }
 
@@ -314,8 +318,8 @@ func TestUnreadable(t *testing.T) {
 func TestFits(t *testing.T) {
 	long := State{Address: strings.Repeat("a", 100), Version: strings.Repeat("v", 600),
 		Database: strings.Repeat("d",
-			110), Epoch: 1 << 62, Leads: true, Keys: 1 << 30, Schemas: []int{99, 99,
-			99}, Head: strings.Repeat("h", 90)}
+			110), Epoch: 1 << 62, IsLeader: true, Keys: 1 << 30, Schemas: []int{99, 99,
+			99}, LedgerHead: strings.Repeat("h", 90)}
 	r := &Cluster{own: long}
 	if text := string(r.NodeMeta(memberlist.MetaMaxSize)); len(text) > memberlist.MetaMaxSize ||
 		!strings.HasSuffix(text, "}") || !strings.Contains(text, "epoch") {

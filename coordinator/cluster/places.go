@@ -19,17 +19,17 @@ type Endpoints struct {
 	Join []string `yaml:"join"`
 }
 
-// At is where the others dial this replica.
-func (p Endpoints) At() string { return cmp.Or(p.Advertise, p.Listen) }
+// AdvertisedAddress is where the others dial this replica.
+func (e Endpoints) AdvertisedAddress() string { return cmp.Or(e.Advertise, e.Listen) }
 
 // longestAddress bounds State.Address, because all of State must fit into 512 bytes.
 const longestAddress = 100
 
 // Validate returns an error that names the wrong key and says what to do. address is what agents
 // dial to reach this replica.
-func (p Endpoints) Validate(address string) error {
-	if p.Listen == "" {
-		if p.Advertise != "" || len(p.Join) > 0 {
+func (e Endpoints) Validate(address string) error {
+	if e.Listen == "" {
+		if e.Advertise != "" || len(e.Join) > 0 {
 			return errors.New("listen: not given: it is the host:port for other replicas")
 		}
 		return nil
@@ -40,13 +40,13 @@ func (p Endpoints) Validate(address string) error {
 	if len(address) > longestAddress {
 		return fmt.Errorf("address: %d characters: name this replica alone, in at most %d; agents learn the others", len(address), longestAddress)
 	}
-	if _, _, err := net.SplitHostPort(p.Listen); err != nil {
-		return fmt.Errorf("listen: %q is no host:port, such as 10.0.0.1:7543", p.Listen)
+	if _, _, err := net.SplitHostPort(e.Listen); err != nil {
+		return fmt.Errorf("listen: %q is no host:port, such as 10.0.0.1:7543", e.Listen)
 	}
-	if err := protocol.CheckAddress(p.At()); err != nil {
+	if err := protocol.CheckAddress(e.AdvertisedAddress()); err != nil {
 		return fmt.Errorf("advertise: %w", err)
 	}
-	for _, at := range p.Join {
+	for _, at := range e.Join {
 		if err := protocol.CheckAddress(at); err != nil {
 			return fmt.Errorf("join: %w", err)
 		}

@@ -41,7 +41,7 @@ func config(a *server.Authority, name string, join ...string) Config {
 func opened(t *testing.T, c Config) (*Cluster, string) {
 	r := must(Open(c, State{Address: c.Name + ".example.org:1"}))
 	t.Cleanup(func() { r.Close() })
-	return r, r.View().Own.At
+	return r, r.View().Own.GossipAddress
 }
 
 func soon(t *testing.T, what string, is func() bool) {
@@ -70,7 +70,7 @@ func TestPort(t *testing.T) {
 	authority := must(server.NewAuthority(time.Now()))
 	first := must(Open(config(authority, "first"), State{Address: "first.example.org:1"}))
 	defer first.Close()
-	at := first.View().Own.At
+	at := first.View().Own.GossipAddress
 	for range 2 * mostGreets { // connections that send nothing
 		conn := must(net.Dial("tcp", at))
 		defer conn.Close()
@@ -79,7 +79,7 @@ func TestPort(t *testing.T) {
 	soon(t, "both see both", func() bool {
 		return len(first.living()) == 2 && len(second.living()) == 2
 	})
-	second.Announce(func(s *State) { s.Leads, s.Epoch = true, 3 })
+	second.UpdateState(func(s *State) { s.IsLeader, s.Epoch = true, 3 })
 	soon(t, "the first hears what the second says", func() bool {
 		l, _ := first.View().Leader()
 		return l.Name == "second" && l.Epoch == 3
@@ -88,8 +88,8 @@ func TestPort(t *testing.T) {
 	ctx := context.Background()
 	asks := config(authority, "asks").Client
 	all := must(QueryMembers(ctx, asks, at))
-	if len(all) != 2 || all[1].Address != "second.example.org:1" || !all[1].Leads ||
-		all[1].At != second.View().Own.At {
+	if len(all) != 2 || all[1].Address != "second.example.org:1" || !all[1].IsLeader ||
+		all[1].GossipAddress != second.View().Own.GossipAddress {
 		t.Errorf("members %+v", all)
 	}
 	if text := must(QueryKeys(ctx, asks, at)); string(text) != "keys of first" {
@@ -172,7 +172,7 @@ func TestMemory(t *testing.T) {
 	c := config(authority, "second", at)
 	c.Memory = filepath.Join(t.TempDir(), "replicas.json")
 	second, _ := opened(t, c)
-	first.Announce(func(s *State) { s.Leads, s.Epoch = true, 5 })
+	first.UpdateState(func(s *State) { s.IsLeader, s.Epoch = true, 5 })
 	soon(t, "the second writes what it heard", func() bool {
 		text, _ := os.ReadFile(c.Memory)
 		return strings.Contains(string(text), `"epoch":5`)

@@ -20,22 +20,22 @@ type State struct {
 	// Database tells the replica's database from others, and from copies that were promoted apart:
 	// SYSTEM/TIMELINE/NAME (database.Identity). Empty means not known yet.
 	Database string `json:"database,omitempty"`
-	// Leads says that the replica holds the lease. Epoch is the one under which it leads or led.
-	Leads bool  `json:"leads,omitempty"`
-	Epoch int64 `json:"epoch,omitempty"`
+	// IsLeader says that the replica holds the lease. Epoch is the one under which it leads or led.
+	IsLeader bool  `json:"leads,omitempty"`
+	Epoch    int64 `json:"epoch,omitempty"`
 	// Keys counts the studies whose keys of ballots the replica holds.
 	Keys int `json:"keys"`
-	// Head is the ledger's head (privacy.Head), which a leader says.
-	Head string `json:"head,omitempty"`
+	// LedgerHead is the ledger's head (privacy.LedgerHead), which a leader says.
+	LedgerHead string `json:"head,omitempty"`
 }
 
 // Member is a replica as another one last heard of it.
 type Member struct {
 	// Name is the process's. No other process ever has the same.
 	Name string `json:"name"`
-	// At is the host:port where it listens for replicas.
-	At    string `json:"at"`
-	Alive bool   `json:"alive"`
+	// GossipAddress is the host:port where it listens for replicas.
+	GossipAddress string `json:"at"`
+	Alive         bool   `json:"alive"`
 	// Since is when it came or went, by the clock of the replica that says so.
 	Since time.Time `json:"since"`
 	State
@@ -43,9 +43,9 @@ type Member struct {
 
 // View is what one replica has heard: itself, the living, and those that went less than a day ago.
 type View struct {
-	Own     Member   // as the replica says it now, which others may not have heard yet
-	Members []Member // sorted by address, Own included
-	Newest  int64    // the highest epoch that was ever heard of over Own's database
+	Own              Member   // as the replica says it now, which others may not have heard yet
+	Members          []Member // sorted by address, Own included
+	NewestKnownEpoch int64    // the highest epoch that was ever heard of over Own's database
 }
 
 // over says that m uses the same database as the replica whose view it is, as far as both know.
@@ -65,10 +65,10 @@ func (v View) first(is func(Member) bool) (Member, bool) {
 // Then a replica may lead that does not gossip. Only replicas over the same database count.
 func (v View) NewestEpoch() (int64, bool) {
 	if leader, known := v.Leader(); known {
-		return v.Newest, leader.Epoch == v.Newest
+		return v.NewestKnownEpoch, leader.Epoch == v.NewestKnownEpoch
 	}
 	_, missed := v.first(func(m Member) bool { return !m.Alive && v.over(m) })
-	return v.Newest, v.Newest == 0 && !missed
+	return v.NewestKnownEpoch, v.NewestKnownEpoch == 0 && !missed
 }
 
 // Leader returns the living replica that leads over the same database under the highest epoch.
@@ -76,26 +76,27 @@ func (v View) Leader() (Member, bool) {
 	var leader Member
 	known := false
 	for _, m := range v.Members {
-		if m.Alive && m.Leads && v.over(m) && (!known || m.Epoch > leader.Epoch) {
+		if m.Alive && m.IsLeader && v.over(m) && (!known || m.Epoch > leader.Epoch) {
 			leader, known = m, true
 		}
 	}
 	return leader, known
 }
 
-// Rival returns another living replica that says that it leads, over another database or under an
-// epoch that is not older. While there is one, the replica whose view it is must release nothing,
-// though it holds a lease: one of the two databases is a copy, and both would draw noise for the
-// same release.
-func (v View) Rival() (Member, bool) {
+// RivalLeader returns another living replica that says that it leads, over another database or
+// under an epoch that is not older. While there is one, the replica whose view it is must release
+// nothing, though it holds a lease: one of the two databases is a copy, and both would draw noise
+// for the same release.
+func (v View) RivalLeader() (Member, bool) {
 	return v.first(func(m Member) bool {
-		return m.Name != v.Own.Name && m.Alive && m.Leads && (!v.over(m) || m.Epoch >= v.Own.Epoch)
+		return m.Name != v.Own.Name && m.Alive && m.IsLeader &&
+			(!v.over(m) || m.Epoch >= v.Own.Epoch)
 	})
 }
 
-// Older returns a living replica over the same database whose program knows fewer migrations. If
-// the replica whose view it is led, it would migrate the store away from that one.
-func (v View) Older() (Member, bool) {
+// OlderProgram returns a living replica over the same database whose program knows fewer
+// migrations. If the replica whose view it is led, it would migrate the store away from that one.
+func (v View) OlderProgram() (Member, bool) {
 	return v.first(func(m Member) bool {
 		return m.Alive && v.over(m) && slices.Compare(m.Schemas, v.Own.Schemas) < 0
 	})

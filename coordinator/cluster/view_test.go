@@ -13,11 +13,11 @@ func heard(newest int64, members ...Member) View {
 			members[i].Database = "1/1/c"
 		}
 	}
-	return View{Own: members[0], Members: members, Newest: newest}
+	return View{Own: members[0], Members: members, NewestKnownEpoch: newest}
 }
 
 func leads(name string, epoch int64) Member {
-	return Member{Name: name, Alive: true, State: State{Leads: true, Epoch: epoch}}
+	return Member{Name: name, Alive: true, State: State{IsLeader: true, Epoch: epoch}}
 }
 
 func stands(name string) Member { return Member{Name: name, Alive: true} }
@@ -72,7 +72,7 @@ func TestRival(t *testing.T) {
 		"gone":               {heard(3, leads("a", 3), gone(over("2/1/c", leads("b", 1)))), ""},
 		"stands by, another": {heard(3, leads("a", 3), over("2/1/c", stands("b"))), ""},
 	} {
-		if r, found := c.view.Rival(); r.Name != c.rival || found != (c.rival != "") {
+		if r, found := c.view.RivalLeader(); r.Name != c.rival || found != (c.rival != "") {
 			t.Errorf("%s: rival %q", name, r.Name)
 		}
 	}
@@ -91,7 +91,7 @@ func TestOlder(t *testing.T) {
 		"gone":          {heard(0, knows(stands("a"), 5, 3), gone(knows(stands("b"), 5, 2))), ""},
 		"another store": {heard(0, knows(stands("a"), 6, 3), over("2/1/c", knows(stands("b"), 5, 2))), ""},
 	} {
-		if o, found := c.view.Older(); o.Name != c.older || found != (c.older != "") {
+		if o, found := c.view.OlderProgram(); o.Name != c.older || found != (c.older != "") {
 			t.Errorf("%s: older %q", name, o.Name)
 		}
 	}

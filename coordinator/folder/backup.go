@@ -28,13 +28,13 @@ const BackupFile = "backup.json"
 // BackupReport says what a backup holds: when it was made, how far the ledger had come, and each
 // file's digest, which Restore checks.
 type BackupReport struct {
-	Made   time.Time    `json:"made"`
+	MadeAt time.Time    `json:"made"`
 	Ledger privacy.Head `json:"ledger"`
 	// Files maps each file's name to its SHA-256, hexadecimal.
 	Files map[string]string `json:"files"`
-	// Behind is the number of entries that the ledger made after this backup, according to the head
-	// file beside the coordinator's folder; 0 without a head file.
-	Behind int64 `json:"behind,omitempty"`
+	// NewerEntries is the number of entries that the ledger made after this backup, according to
+	// the head file beside the coordinator's folder; 0 without a head file.
+	NewerEntries int64 `json:"behind,omitempty"`
 }
 
 // Backup copies a coordinator's folder to a new folder, as of one moment. The coordinator may be
@@ -55,7 +55,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		return fail(err)
 	}
 	if c.Store != "" {
-		return fail(database.ErrServer)
+		return fail(database.ErrServerCopy)
 	}
 	out = filepath.Clean(out)
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 			return fail(err)
 		}
 	}
-	report := BackupReport{Made: now.UTC()}
+	report := BackupReport{MadeAt: now.UTC()}
 	if report.Files, err = digests(making); err != nil {
 		return fail(err)
 	}
@@ -265,11 +265,12 @@ func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err != nil {
 		return fail(err)
 	}
-	report.Behind = max(0, kept.Sequence-head.Sequence)
+	report.NewerEntries = max(0, kept.Sequence-head.Sequence)
 	return report, nil
 }
 
-// headBeside reads the head file of a coordinator restored to dir, the zero Head if there is none.
+// headBeside reads the head file of a coordinator restored to dir, the zero LedgerHead if there is
+// none.
 func headBeside(from, dir string) (privacy.Head, error) {
 	c, err := LoadConfig(filepath.Join(from, ConfigFile))
 	if err != nil {

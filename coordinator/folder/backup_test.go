@@ -36,9 +36,9 @@ func made(t *testing.T) Config {
 func charge(t *testing.T, c Config, ids ...string) (lines []privacy.Line) {
 	t.Helper()
 	ctx := t.Context()
-	stores := must(LeadStores(ctx, c, nil))
+	stores := must(OpenStoresAsLeader(ctx, c, nil))
 	defer stores.Close()
-	head, last, err := OpenHead(ctx, c.HeadFile(), stores.Journal)
+	head, last, err := OpenLedgerHead(ctx, c.HeadFile(), stores.Journal)
 	must(0, err)
 	l := must(privacy.Open(stores.Journal, privacy.Config{LastSequence: last}))
 	for _, id := range ids {
@@ -50,7 +50,7 @@ func charge(t *testing.T, c Config, ids ...string) (lines []privacy.Line) {
 		}
 		lines = append(lines, line)
 	}
-	if now := head.Now(); now.Sequence != int64(len(lines))+last {
+	if now := head.Current(); now.Sequence != int64(len(lines))+last {
 		t.Errorf("the head is %s after %d charges", now, len(lines))
 	}
 	return lines
@@ -63,7 +63,7 @@ func TestBackup(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
 	charge(t, c, "a")
-	running := must(Hold(c.Dir))
+	running := must(Lock(c.Dir))
 	out := filepath.Join(t.TempDir(), "backup")
 	report := must(Backup(ctx, c.Dir, out, time.Now()))
 	running()
@@ -85,23 +85,23 @@ func TestBackup(t *testing.T) {
 		t.Errorf("over an earlier backup: %v", err)
 	}
 	charge(t, c, "b", "c")
-	if report := must(CheckBackup(ctx, out, c.Dir)); report.Behind != 2 {
-		t.Errorf("the backup is %d entries behind", report.Behind)
+	if report := must(CheckBackup(ctx, out, c.Dir)); report.NewerEntries != 2 {
+		t.Errorf("the backup is %d entries behind", report.NewerEntries)
 	}
-	if report := must(CheckBackup(ctx, out, "")); report.Behind != 0 {
-		t.Errorf("of no folder, the backup is %d entries behind", report.Behind)
+	if report := must(CheckBackup(ctx, out, "")); report.NewerEntries != 0 {
+		t.Errorf("of no folder, the backup is %d entries behind", report.NewerEntries)
 	}
 	if _, err := Restore(ctx, out, c.Dir); err == nil ||
 		!strings.Contains(err.Error(), "move it away") {
 		t.Errorf("restored over a folder: %v", err)
 	}
 	must(0, os.Rename(c.Dir, c.Dir+".away"))
-	if report := must(Restore(ctx, out, c.Dir)); report.Behind != 2 {
-		t.Errorf("the restored folder is %d entries behind", report.Behind)
+	if report := must(Restore(ctx, out, c.Dir)); report.NewerEntries != 2 {
+		t.Errorf("the restored folder is %d entries behind", report.NewerEntries)
 	}
 	stores := must(OpenStores(c))
 	defer stores.Close()
-	_, last, err := OpenHead(ctx, c.HeadFile(), stores.Journal)
+	_, last, err := OpenLedgerHead(ctx, c.HeadFile(), stores.Journal)
 	if err != nil || last != 3 {
 		t.Errorf("the ledger must have reached %d, %v", last, err)
 	}
@@ -158,7 +158,7 @@ func TestCheckBackup(t *testing.T) {
 	must(Backup(ctx, c.Dir, out, time.Now()))
 	before := must(digests(out))
 	if report := must(CheckBackup(ctx, out, c.Dir)); report.Ledger.Sequence != 1 ||
-		report.Behind != 0 {
+		report.NewerEntries != 0 {
 		t.Errorf("the backup: %+v", report)
 	}
 	for _, file := range []string{StoreFile, LedgerFile, ConfigFile,
@@ -285,7 +285,7 @@ func TestReconcile(t *testing.T) {
 	backup := must(os.ReadFile(c.Path(LedgerFile)))
 	lines := charge(t, c, "a", "b")
 	must(0, os.WriteFile(c.Path(LedgerFile), backup, 0o600))
-	running := must(Hold(c.Dir))
+	running := must(Lock(c.Dir))
 	if _, err := Reconcile(ctx, c.Dir, lines, nil); err == nil ||
 		!strings.Contains(err.Error(), "another coordinator runs") {
 		t.Errorf("under a running coordinator: %v", err)
@@ -296,7 +296,7 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("an entry that nobody knows: %v", err)
 	}
 	e := must(ReadEvidence(ctx, c.Dir))
-	if e.Kept.Sequence != 2 || e.KeptAt != c.HeadFile() ||
+	if e.StoredHead.Sequence != 2 || e.HeadFile != c.HeadFile() ||
 		e.Keys.Newest() == (protocol.SignerKey{}) ||
 		len(e.Lines) != 0 || e.Last != 0 {
 		t.Errorf("the folder proves %+v", e)
@@ -341,32 +341,32 @@ func TestHeadFile(t *testing.T) {
 		if must(0, os.Remove(c.HeadFile())); test.text != "" {
 			must(0, os.WriteFile(c.HeadFile(), []byte(test.text), 0o600))
 		}
-		if _, _, err := OpenHead(ctx, c.HeadFile(), stores.Journal); err == nil ||
+		if _, _, err := OpenLedgerHead(ctx, c.HeadFile(), stores.Journal); err == nil ||
 			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v, want …%s…", name, err, test.says)
 		}
 		must(0, os.WriteFile(c.HeadFile(), head, 0o600))
 	}
-	if h, last, err := OpenHead(ctx, "", stores.Journal); err != nil || last != 0 ||
-		h.Now() != lines[1].Head() {
+	if h, last, err := OpenLedgerHead(ctx, "", stores.Journal); err != nil || last != 0 ||
+		h.Current() != lines[1].Head() {
 		t.Errorf("without a file: %v, %d", err, last)
 	}
-	if e := must(EntryOf(ctx, stores.Journal, 1)); e != lines[0].Head() {
+	if e := must(HeadAt(ctx, stores.Journal, 1)); e != lines[0].Head() {
 		t.Errorf("entry 1 is %s", e)
 	}
-	if e := must(EntryOf(ctx, stores.Journal, 3)); e != (privacy.Head{}) {
+	if e := must(HeadAt(ctx, stores.Journal, 3)); e != (privacy.Head{}) {
 		t.Errorf("entry 3 is %s", e)
 	}
 	further := privacy.Head{Sequence: 9, Hash: privacy.Digest{9}}
-	must(0, RememberHead(c, further.String()))
-	must(0, RememberHead(c, lines[0].Head().String()))
+	must(0, StoreReplicaHead(c, further.String()))
+	must(0, StoreReplicaHead(c, lines[0].Head().String()))
 	if kept := must(privacy.ParseHead(string(must(os.ReadFile(c.HeadFile()))))); kept != further {
 		t.Errorf("the file says %s, want %s", kept, further)
 	}
-	if err := RememberHead(c, "nine"); err == nil {
+	if err := StoreReplicaHead(c, "nine"); err == nil {
 		t.Error("what is no head is kept")
 	}
-	h, last, err := OpenHead(ctx, c.HeadFile(), stores.Journal)
+	h, last, err := OpenLedgerHead(ctx, c.HeadFile(), stores.Journal)
 	if err != nil || last != 9 {
 		t.Errorf("the ledger must have reached %d, %v", last, err)
 	}
@@ -385,7 +385,7 @@ func TestRotate(t *testing.T) {
 	c := made(t)
 	now := time.Now()
 	first := must(LoadKeyring(c))
-	running := must(Hold(c.Dir))
+	running := must(Lock(c.Dir))
 	if _, err := Rotate(c.Dir, now); err == nil {
 		t.Error("keys of a running coordinator are changed")
 	}
@@ -489,7 +489,7 @@ func TestMakeHelper(t *testing.T) {
 			t.Errorf("%q: %v, want …%s…", at, err, says)
 		}
 	}
-	running := must(Hold(c.Dir))
+	running := must(Lock(c.Dir))
 	if _, err := MakeHelper(c.Dir, "127.0.0.1:7444", other.String()); err == nil {
 		t.Error("a helper is named under a running coordinator")
 	}
@@ -553,7 +553,8 @@ features:
 	first := signed("trial", ring.Signer)
 	for _, was := range []study.State{"", study.Released} {
 		all := must(RestoreReleases(ctx, c.Dir, []protocol.SignedRelease{first}, now))
-		if len(all) != 1 || all[0].Name != "trial" || all[0].Was != was || all[0].Why != "" {
+		if len(all) != 1 || all[0].Name != "trial" || all[0].StateBefore != was ||
+			all[0].Why != "" {
 			t.Errorf("put back %+v, it was %q", all, was)
 		}
 	}
@@ -575,12 +576,12 @@ features:
 func TestStores(t *testing.T) {
 	ctx := t.Context()
 	c := made(t)
-	lead := must(LeadStores(ctx, c, nil))
-	if _, err := LeadStores(ctx, c, nil); err == nil ||
+	lead := must(OpenStoresAsLeader(ctx, c, nil))
+	if _, err := OpenStoresAsLeader(ctx, c, nil); err == nil ||
 		!strings.Contains(err.Error(), "another coordinator") {
 		t.Errorf("two lead: %v", err)
 	}
-	must(0, lead.AskAgain(ctx, c))
+	must(0, lead.RequestBallotsAgain(ctx, c))
 	must(0, lead.Close())
 	if at := must(LedgerAt(c.Dir)); at != c.Path(LedgerFile) {
 		t.Errorf("the ledger is at %s", at)
@@ -588,7 +589,7 @@ func TestStores(t *testing.T) {
 	if at := must(LedgerAt(t.TempDir())); filepath.Base(at) != LedgerFile {
 		t.Errorf("a helper's ledger is at %s", at)
 	}
-	if all := Schemas(); len(all) != 3 || len(all) != len(Databases()) || all[0] < 1 {
+	if all := MigrationCounts(); len(all) != 3 || len(all) != len(Databases()) || all[0] < 1 {
 		t.Errorf("%v migrations are known", all)
 	}
 	for _, file := range []string{StoreFile, LedgerFile} {
@@ -606,7 +607,7 @@ func TestStores(t *testing.T) {
 		must(0, os.WriteFile(c.Path(file), text, 0o600))
 	}
 	for _, to := range []string{"", "nowhere", "postgres://"} {
-		if _, err := Move(ctx, c.Dir, to); err == nil {
+		if _, err := MoveToPostgreSQL(ctx, c.Dir, to); err == nil {
 			t.Errorf("moved to %q", to)
 		}
 	}
@@ -619,11 +620,11 @@ func TestLeader(t *testing.T) {
 	c := made(t)
 	charge(t, c, "a")
 	to := testserver.Database(t)
-	if rows := must(Move(ctx, c.Dir, to)); rows < 2 {
+	if rows := must(MoveToPostgreSQL(ctx, c.Dir, to)); rows < 2 {
 		t.Errorf("%d rows", rows)
 	}
-	must(Move(ctx, c.Dir, to)) // again, as after a kill
-	if _, err := Move(ctx, c.Dir, testserver.Database(t)); err == nil {
+	must(MoveToPostgreSQL(ctx, c.Dir, to)) // again, as after a kill
+	if _, err := MoveToPostgreSQL(ctx, c.Dir, testserver.Database(t)); err == nil {
 		t.Error("it was moved a second time")
 	}
 	c = must(LoadConfig(c.Path(ConfigFile)))
@@ -631,22 +632,23 @@ func TestLeader(t *testing.T) {
 		t.Error("the ledger is not where it was moved to")
 	}
 	if _, err := Backup(ctx, c.Dir, filepath.Join(t.TempDir(), "b"), time.Now()); !errors.Is(err,
-		database.ErrServer) {
+		database.ErrServerCopy) {
 		t.Errorf("a backup of PostgreSQL: %v", err)
 	}
-	if _, err := LeadStores(ctx, c, nil); err == nil || !strings.Contains(err.Error(), "standby") {
+	if _, err := OpenStoresAsLeader(ctx, c, nil); err == nil ||
+		!strings.Contains(err.Error(), "standby") {
 		t.Errorf("it leads over one disk: %v", err)
 	}
-	c.Single = true
+	c.AllowNoStandby = true
 	refused := errors.New("not now")
-	if _, err := LeadStores(ctx, c, func(*database.Lease) error {
+	if _, err := OpenStoresAsLeader(ctx, c, func(*database.Lease) error {
 		return refused
 	}); !errors.Is(err, refused) {
 		t.Errorf("it leads though it may not: %v", err)
 	}
-	old := must(LeadStores(ctx, c, nil))
+	old := must(OpenStoresAsLeader(ctx, c, nil))
 	defer old.Close()
-	must(0, old.AskAgain(ctx, c))
+	must(0, old.RequestBallotsAgain(ctx, c))
 	write := map[string]func() error{
 		"store": func() error {
 			return old.Store.Update(ctx, func(tx records.Tx) error {
@@ -663,10 +665,10 @@ func TestLeader(t *testing.T) {
 	defer db.Close()
 	// the session of its lock
 	must(db.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"))
-	next := must(database.Acquire(ctx, to, "next", true, func(error) {}))
+	next := must(database.AcquireLease(ctx, to, "next", true, func(error) {}))
 	defer next.Release()
 	for what, write := range write {
-		if err := write(); !errors.Is(err, database.ErrLost) {
+		if err := write(); !errors.Is(err, database.ErrLeaseLost) {
 			t.Errorf("who led writes to the %s: %v", what, err)
 		}
 	}

@@ -52,17 +52,17 @@ type Config struct {
 	// WitnessWait is the time after a start in which nothing is released, so that agents can show
 	// the newest state of the ledger that they know. It should be two of their poll intervals.
 	WitnessWait time.Duration `yaml:"witness_wait"`
-	// Repair is the longest time that a study waits for the bytes of a damaged contribution. It
+	// RepairWait is the longest time that a study waits for the bytes of a damaged contribution. It
 	// then goes on without the contribution.
-	Repair time.Duration `yaml:"repair"`
-	// LongestStop is the longest time that the coordinator may have been stopped with studies open,
+	RepairWait time.Duration `yaml:"repair"`
+	// MaxStop is the longest time that the coordinator may have been stopped with studies open,
 	// by its clock. After a longer stop an operator must vouch for the clock (caucus coordinator
 	// clock) before any study is sealed.
-	LongestStop time.Duration `yaml:"longest_stop"`
-	// Tick is the interval at which deadlines are checked.
-	Tick time.Duration `yaml:"tick"`
-	// Grace bounds how long calls under way may continue when the coordinator stops.
-	Grace time.Duration `yaml:"grace"`
+	MaxStop time.Duration `yaml:"longest_stop"`
+	// CheckInterval is the interval at which deadlines are checked.
+	CheckInterval time.Duration `yaml:"tick"`
+	// StopGrace bounds how long calls under way may continue when the coordinator stops.
+	StopGrace time.Duration `yaml:"grace"`
 	// Health and Reflection turn on these gRPC services, for members only.
 	Health     bool `yaml:"health"`
 	Reflection bool `yaml:"reflection"`
@@ -82,10 +82,10 @@ type Config struct {
 	// is relative to Dir. Init names a file beside the folder.
 	Head string `yaml:"head"`
 
-	// Single allows PostgreSQL without a synchronous standby.
-	Single bool `yaml:"-"`
-	// Stores are the databases that LeadStores opened. If nil, New opens them. The coordinator
-	// closes them.
+	// AllowNoStandby allows PostgreSQL without a synchronous standby.
+	AllowNoStandby bool `yaml:"-"`
+	// Stores are the databases that OpenStoresAsLeader opened. If nil, New opens them. The
+	// coordinator closes them.
 	Stores *Stores `yaml:"-"`
 	// Report writes the web page of a release. Nil leaves such pages out of the coordinator's page.
 	Report func(io.Writer, study.Release) error `yaml:"-"`
@@ -114,12 +114,12 @@ type Limits struct {
 	Uploads int `yaml:"uploads"`
 	// Streams bounds how many uploads of one member may be in memory at once.
 	Streams int `yaml:"streams"`
-	// Silence is the longest pause of a sender within an upload. Slowest is the least rate, in
-	// bytes a second: an upload ends with an error after Silence plus its time at Slowest. A
-	// connection without a call closes after Silence too. So an agent that polls less often
-	// connects anew for each poll and takes no memory in between.
-	Silence time.Duration `yaml:"silence"`
-	Slowest int           `yaml:"slowest"`
+	// MaxPause is the longest pause of a sender within an upload. MinUploadRate is the least rate,
+	// in bytes a second: an upload ends with an error after MaxPause plus its time at
+	// MinUploadRate. A connection without a call closes after MaxPause too. So an agent that polls
+	// less often connects anew for each poll and takes no memory in between.
+	MaxPause      time.Duration `yaml:"silence"`
+	MinUploadRate int           `yaml:"slowest"`
 	// Bytes bounds the bytes that one member may send and fetch in an hour, on average. After a
 	// rest, a whole hour's bytes are allowed at once. A transfer that has begun may finish; the
 	// next one waits.
@@ -165,8 +165,8 @@ const (
 	KeyringFile  = "keyring.json"  // tells which generation of these three files is in use
 	ReplicasFile = "replicas.json" // the other replicas that this one heard of
 	// shares of studies with noise: aggregators, if there is a helper
-	SharesFile = "shares.db"
-	SharesKey  = "aggregator.key" // this coordinator's signing key for its helper
+	SharesFile           = "shares.db"
+	HelperSigningKeyFile = "aggregator.key" // this coordinator's signing key for its helper
 )
 
 // DefaultConfig holds the values of all keys that a file leaves out. It has no budget, address,
@@ -175,10 +175,10 @@ func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
 		// A contribution of sums in clear, over 10,000 rows and 10 classes, has at most 1 MB.
-		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, AllCalls: 1024, Connections: 4, AllConnections: 4096, Rate: 20, Burst: 60},
+		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, MaxPause: time.Minute, MinUploadRate: 16 << 10, Bytes: 4 << 30, Calls: 8, AllCalls: 1024, Connections: 4, AllConnections: 4096, Rate: 20, Burst: 60},
 		WitnessWait: 30 * time.Second, // an agent polls every 15 s
-		Repair:      24 * time.Hour, LongestStop: time.Hour,
-		Tick: time.Second, Grace: 10 * time.Second,
+		RepairWait:  24 * time.Hour, MaxStop: time.Hour,
+		CheckInterval: time.Second, StopGrace: 10 * time.Second,
 	}
 }
 
@@ -192,7 +192,7 @@ func LoadConfig(path string) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("read coordinator config: %w", err)
 	}
-	c.Dir = folder.Path(filepath.Dir(path), c.Dir)
+	c.Dir = folder.ResolvePath(filepath.Dir(path), c.Dir)
 	return c, nil
 }
 
@@ -206,9 +206,9 @@ func rules(file *yamlfile.Document) error {
 	return errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget"))
 }
 
-// Complete fills nil Log, Clock and Checkpoint: nothing is logged, the machine's clock, nothing to
-// do at an effect.
-func (c Config) Complete() Config {
+// WithDefaults fills nil Log, Clock and Checkpoint: nothing is logged, the machine's clock, nothing
+// to do at an effect.
+func (c Config) WithDefaults() Config {
 	c.Log, c.Clock = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), c.Clock.Complete()
 	if c.Checkpoint == nil {
 		c.Checkpoint = func(string) {}
@@ -264,14 +264,14 @@ func (c Config) Validate() error {
 		return fmt.Errorf("invitation_valid: %v: give 1s to 2160h", c.InvitationValid)
 	case c.WitnessWait < 0 || c.WitnessWait > 24*time.Hour:
 		return fmt.Errorf("witness_wait: %v: give 0s to 24h, two poll intervals of the agents", c.WitnessWait)
-	case c.Repair < time.Second || c.Repair > 90*24*time.Hour:
-		return fmt.Errorf("repair: %v: give 1s to 2160h", c.Repair)
-	case c.LongestStop < time.Second || c.LongestStop > 90*24*time.Hour:
-		return fmt.Errorf("longest_stop: %v: give 1s to 2160h", c.LongestStop)
-	case c.Tick < time.Millisecond || c.Tick > time.Hour:
-		return fmt.Errorf("tick: %v: give 1ms to 1h", c.Tick)
-	case c.Grace < 0 || c.Grace > time.Hour:
-		return fmt.Errorf("grace: %v: give 0s to 1h", c.Grace)
+	case c.RepairWait < time.Second || c.RepairWait > 90*24*time.Hour:
+		return fmt.Errorf("repair: %v: give 1s to 2160h", c.RepairWait)
+	case c.MaxStop < time.Second || c.MaxStop > 90*24*time.Hour:
+		return fmt.Errorf("longest_stop: %v: give 1s to 2160h", c.MaxStop)
+	case c.CheckInterval < time.Millisecond || c.CheckInterval > time.Hour:
+		return fmt.Errorf("tick: %v: give 1ms to 1h", c.CheckInterval)
+	case c.StopGrace < 0 || c.StopGrace > time.Hour:
+		return fmt.Errorf("grace: %v: give 0s to 1h", c.StopGrace)
 	case l.Body < 1 || l.Body > 1<<30:
 		return fmt.Errorf("limits: body: %d: give 1 to 1073741824 bytes", l.Body)
 	case l.Pool < 1 || l.Pool > 512<<20:
@@ -280,10 +280,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("limits: uploads: %d: give at least 1", l.Uploads)
 	case l.Streams < 1:
 		return fmt.Errorf("limits: streams: %d: give at least 1", l.Streams)
-	case l.Silence < time.Millisecond || l.Silence > time.Hour:
-		return fmt.Errorf("limits: silence: %v: give 1ms to 1h", l.Silence)
-	case l.Slowest < 1:
-		return fmt.Errorf("limits: slowest: %d: give at least 1 byte a second", l.Slowest)
+	case l.MaxPause < time.Millisecond || l.MaxPause > time.Hour:
+		return fmt.Errorf("limits: silence: %v: give 1ms to 1h", l.MaxPause)
+	case l.MinUploadRate < 1:
+		return fmt.Errorf("limits: slowest: %d: give at least 1 byte a second", l.MinUploadRate)
 	case l.Bytes < 1:
 		return fmt.Errorf("limits: bytes: %d: give at least 1 an hour", l.Bytes)
 	case l.Calls < 1:
@@ -300,11 +300,11 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Named reports whether a helper is configured; studies with noise by aggregators need one.
-func (h Helper) Named() bool { return h != Helper{} }
+// Configured reports whether a helper is configured; studies with noise by aggregators need one.
+func (h Helper) Configured() bool { return h != Helper{} }
 
 func (h Helper) validate(c Config) error {
-	if !h.Named() {
+	if !h.Configured() {
 		return nil
 	}
 	if err := protocol.CheckAddress(h.Address); err != nil {
@@ -323,24 +323,24 @@ func (h Helper) validate(c Config) error {
 }
 
 // SharesHead is the path of the head file of the store of shares; "" without a helper.
-func (c Config) SharesHead() string { return folder.Path(c.Dir, c.Helper.Head) }
+func (c Config) SharesHead() string { return folder.ResolvePath(c.Dir, c.Helper.Head) }
 
 // Path is a file's path in the folder, whether the file is there or not.
 func (c Config) Path(file string) string { return filepath.Join(c.Dir, file) }
 
 // HeadFile is the path of the ledger's head file, outside the folder; "" if the configuration names
 // none.
-func (c Config) HeadFile() string { return folder.Path(c.Dir, c.Head) }
+func (c Config) HeadFile() string { return folder.ResolvePath(c.Dir, c.Head) }
 
-// Allowance is the longest time for an upload of size bytes.
-func (l Limits) Allowance(size uint64) time.Duration {
-	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
+// UploadTimeLimit is the longest time for an upload of size bytes.
+func (l Limits) UploadTimeLimit(size uint64) time.Duration {
+	return l.MaxPause + time.Duration(float64(size)/float64(l.MinUploadRate)*float64(time.Second))
 }
 
-// Free returns the bytes that can still be written on the folder's volume. PostgreSQL's volume is
-// not looked at.
-func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
+// FreeBytes returns the bytes that can still be written on the folder's volume. PostgreSQL's volume
+// is not looked at.
+func (c Config) FreeBytes() (uint64, error) { return folder.Free(c.Dir) }
 
-// Hold locks a folder until the function that it returns is called. Until then, every other call of
-// Hold for the folder returns an error.
-func Hold(dir string) (func(), error) { return folder.Hold(dir, "another coordinator") }
+// Lock locks a folder until the function that it returns is called. Until then, every other call of
+// Lock for the folder returns an error.
+func Lock(dir string) (func(), error) { return folder.LockForDaemon(dir, "another coordinator") }

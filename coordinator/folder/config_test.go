@@ -58,7 +58,7 @@ func TestConfigRefuses(t *testing.T) {
 	}
 	c := must(ParseConfig([]byte("listen: 127.0.0.1:1\nlimits: {burst: 5}\nbudget: {record: {epsilon: 3, delta: 1e-6}}\ngrace: 3s\n")))
 	if c.Limits.Burst != 5 || c.Limits.Rate != DefaultConfig("").Limits.Rate ||
-		c.Grace != 3*time.Second || len(c.Budget) != 1 {
+		c.StopGrace != 3*time.Second || len(c.Budget) != 1 {
 		t.Errorf("config %+v", c)
 	}
 }
@@ -81,7 +81,7 @@ func TestNoPasswordIsShown(t *testing.T) {
 		"postgres://127.0.0.1:1/caucus?passfile=/HIDDEN&sslcert=/HIDDEN&sslkey=/HIDDEN",
 		"host=127.0.0.1 port=1 password=HIDDEN", "u:HIDDEN@tcp(127.0.0.1:1)/caucus",
 	} {
-		_, move := Move(t.Context(), t.TempDir(), at)
+		_, move := MoveToPostgreSQL(t.Context(), t.TempDir(), at)
 		_, config := ParseConfig([]byte("store: " + at))
 		calls := map[string]error{"move": move, "config": config}
 		if strings.HasPrefix(at, "postgres:") { // no other address gets so far

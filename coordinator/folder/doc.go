@@ -6,13 +6,13 @@
 // A folder holds coordinator.yaml (Config), caucus.db (records), ledger.db (the privacy ledger's
 // journal), the keys of the authority and the signer (Keyring), keyring.json after the first change
 // of keys, shares.db and aggregator.key if there is a helper, and operator.yaml, the first
-// operator's profile. Only its owner may read it. One process at a time works on it (Hold). The
-// head file (Head) lies beside it.
+// operator's profile. Only its owner may read it. One process at a time works on it (Lock). The
+// head file (LedgerHead) lies beside it.
 //
 // It guarantees:
 //
-//   - Init, Backup, Restore, Move and Rotate are atomic: a killed call has taken full effect or
-//     none.
+//   - Init, Backup, Restore, MoveToPostgreSQL and Rotate are atomic: a killed call has taken full
+//     effect or none.
 //   - A backup shows one moment, even if the coordinator runs. It gets its name only after it was
 //     checked.
 //   - NewOperator grants nothing new, because whoever holds the folder holds its authority.

@@ -19,17 +19,17 @@ import (
 // while the coordinator runs.
 type Evidence struct {
 	Keys protocol.Keys // all keys that this coordinator ever signed with
-	// Kept is the head in the file at KeptAt (Config.Head). It is the zero Head without such a
-	// file, or before the first release.
-	Kept   privacy.Head
-	KeptAt string
+	// StoredHead is the head in the file at HeadFile (Config.Head). It is the zero LedgerHead
+	// without such a file, or before the first release.
+	StoredHead privacy.Head
+	HeadFile   string
 	// Lines are the ledger lines of stored releases. Last is the highest ledger entry that the
 	// store knows.
 	Lines []privacy.Line
 	Last  int64
-	// Witnessed are the heads that the ledger lacked when callers showed documents with them
+	// WitnessedHeads are the heads that the ledger lacked when callers showed documents with them
 	// (records.HeadProof).
-	Witnessed []privacy.Head
+	WitnessedHeads []privacy.Head
 }
 
 // ReadEvidence reads the folder without a lock or a change. It checks the signature of each stored
@@ -46,11 +46,11 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	if err != nil {
 		return fail(err)
 	}
-	e := Evidence{Keys: ring.Keys, KeptAt: c.HeadFile()}
-	if e.KeptAt != "" {
-		text, err := os.ReadFile(e.KeptAt)
+	e := Evidence{Keys: ring.Keys, HeadFile: c.HeadFile()}
+	if e.HeadFile != "" {
+		text, err := os.ReadFile(e.HeadFile)
 		if err == nil {
-			e.Kept, err = privacy.ParseHead(string(text))
+			e.StoredHead, err = privacy.ParseHead(string(text))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fail(err)
@@ -68,7 +68,7 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 		}
 		for _, s := range rows {
 			r, err := tx.Release(s.Hash)
-			if errors.Is(err, records.ErrNone) {
+			if errors.Is(err, records.ErrNoRow) {
 				continue
 			}
 			if err != nil {
@@ -83,9 +83,9 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 		if e.Last, err = tx.LedgerEntry(); err != nil {
 			return err
 		}
-		witnessed, err := tx.Witnessed()
+		witnessed, err := tx.HeadProofs()
 		for _, t := range witnessed {
-			e.Witnessed = append(e.Witnessed, t.Head)
+			e.WitnessedHeads = append(e.WitnessedHeads, t.Head)
 		}
 		return err
 	})
@@ -124,7 +124,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line,
 		return fail(err)
 	}
 	known := append(slices.Clone(e.Lines), published...)
-	heads := append(slices.Clone(e.Witnessed), e.Kept)
+	heads := append(slices.Clone(e.WitnessedHeads), e.StoredHead)
 	lines, unknown := lostLines(chain, known, heads)
 	last, numbers := e.Last, map[int64]bool{}
 	for _, h := range heads {
@@ -140,7 +140,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line,
 		return fail(fmt.Errorf("%d entries were published and are lost of which nothing is known: give the releases that they made, or their costs", missing-len(lost)))
 	}
 	if len(lost)+len(lines) == 0 {
-		if e.Kept.Sequence > 0 { // an earlier call may have failed to write the head file
+		if e.StoredHead.Sequence > 0 { // an earlier call may have failed to write the head file
 			err = keepHead(ctx, c, j)
 		}
 		return nil, err
@@ -206,6 +206,6 @@ func keepHead(ctx context.Context, c Config, j privacy.Journal) error {
 	if c.HeadFile() == "" {
 		return nil
 	}
-	_, err := (&Head{path: c.HeadFile()}).Advance(ctx, j)
+	_, err := (&LedgerHead{path: c.HeadFile()}).Advance(ctx, j)
 	return err
 }

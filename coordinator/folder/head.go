@@ -13,8 +13,8 @@ import (
 	"caucus/protocol"
 )
 
-// Head holds the ledger's head for receipts, and keeps a copy in the file Config.Head.
-type Head struct {
+// LedgerHead holds the ledger's head for receipts, and keeps a copy in the file Config.LedgerHead.
+type LedgerHead struct {
 	path string // "": no file
 	// Announce, if not nil, is told of each head that was stored.
 	Announce func(privacy.Head)
@@ -24,18 +24,19 @@ type Head struct {
 	kept privacy.Head // the head in the file
 }
 
-// OpenHead reads the file and compares the ledger with it. It returns the sequence number that the
-// ledger must have reached. It writes the file at once, so that a failure to write is noticed
-// before anything is charged.
+// OpenLedgerHead reads the file and compares the ledger with it. It returns the sequence number
+// that the ledger must have reached. It writes the file at once, so that a failure to write is
+// noticed before anything is charged.
 //
 // A ledger that is behind may be opened, but releases nothing (ErrBehind). A ledger with a
 // different entry under the remembered number was restored and went on, and is refused.
-func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64, error) {
+func OpenLedgerHead(ctx context.Context, path string, j privacy.Journal) (*LedgerHead, int64,
+	error) {
 	now, err := privacy.HeadOf(ctx, j)
 	if err != nil {
 		return nil, 0, err
 	}
-	h := &Head{path: path, head: now}
+	h := &LedgerHead{path: path, head: now}
 	if path == "" {
 		return h, 0, nil
 	}
@@ -50,7 +51,7 @@ func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64
 	if err != nil {
 		return nil, 0, fmt.Errorf("head: %s: %w", path, err)
 	}
-	there, err := EntryOf(ctx, j, kept.Sequence)
+	there, err := HeadAt(ctx, j, kept.Sequence)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -67,39 +68,39 @@ func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64
 	return h, kept.Sequence, nil
 }
 
-func (h *Head) keep(head privacy.Head) error {
-	if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, head)); err != nil {
+func (l *LedgerHead) keep(head privacy.Head) error {
+	if err := protocol.WriteSecret(l.path, fmt.Appendln(nil, head)); err != nil {
 		return fmt.Errorf("head: %w", records.Transient("the head file cannot be written: make its folder, and room in it, or name another file under head in "+ConfigFile, err))
 	}
-	h.kept = head
+	l.kept = head
 	return nil
 }
 
 // Advance reads the ledger's head and stores it in the file. Call it before a release publishes its
 // entry. If the ledger's head is not beyond the stored one, the ledger was restored from an older
 // state, and the file stays unchanged.
-func (h *Head) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (l *LedgerHead) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now, err := privacy.HeadOf(ctx, j)
 	if err != nil {
 		return now, err
 	}
-	if h.path != "" && now.Sequence > h.kept.Sequence {
-		if err := h.keep(now); err != nil {
+	if l.path != "" && now.Sequence > l.kept.Sequence {
+		if err := l.keep(now); err != nil {
 			return now, err
 		}
 	}
-	h.head = now
-	if h.Announce != nil {
-		h.Announce(now)
+	l.head = now
+	if l.Announce != nil {
+		l.Announce(now)
 	}
 	return now, nil
 }
 
-// RememberHead stores a head that the leader told this replica, if the file has none as new. So the
-// file of a replica that stands by is as new as the leader's, although it reads no ledger.
-func RememberHead(c Config, told string) error {
+// StoreReplicaHead stores a head that the leader told this replica, if the file has none as new. So
+// the file of a replica that stands by is as new as the leader's, although it reads no ledger.
+func StoreReplicaHead(c Config, told string) error {
 	head, err := privacy.ParseHead(told)
 	if err != nil || c.HeadFile() == "" {
 		return err
@@ -112,18 +113,18 @@ func RememberHead(c Config, told string) error {
 	if err != nil || head.Sequence <= kept.Sequence {
 		return err
 	}
-	return (&Head{path: c.HeadFile()}).keep(head)
+	return (&LedgerHead{path: c.HeadFile()}).keep(head)
 }
 
-// Now returns the head that was stored last.
-func (h *Head) Now() privacy.Head {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.head
+// Current returns the head that was stored last.
+func (l *LedgerHead) Current() privacy.Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
 }
 
-// EntryOf returns the head with a sequence number, the zero Head if there is no such entry.
-func EntryOf(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
+// HeadAt returns the head with a sequence number, the zero LedgerHead if there is no such entry.
+func HeadAt(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
 	var there []privacy.Entry
 	err := j.Update(ctx, func(tx privacy.Tx) (err error) {
 		there, err = tx.After(sequence-1, 1)

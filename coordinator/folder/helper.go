@@ -54,16 +54,16 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 		}
 	}
 	head := folder.DefaultPath(c.Dir, ".shares.head", "")
-	if c.Helper.Named() {
+	if c.Helper.Configured() {
 		head = c.SharesHead()
 	}
-	signer, err := protocol.LoadSigner(c.Path(SharesKey))
+	signer, err := protocol.LoadSigner(c.Path(HelperSigningKeyFile))
 	made := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
 	if address != "" {
-		unlock, err := Hold(c.Dir)
+		unlock, err := Lock(c.Dir)
 		if err != nil {
 			return fail(err)
 		}
@@ -74,7 +74,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 			return fail(err)
 		}
 	}
-	if r.Key, r.Head = signer.Key(), head; c.Helper.Named() {
+	if r.Key, r.Head = signer.Key(), head; c.Helper.Configured() {
 		r.Helper = &c.Helper
 	}
 	r.Code = protocol.KeyCode(r.Key[:])
@@ -156,14 +156,14 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 	if err := aggregators.Create(c.at(SharesFile)); err != nil {
 		return nil, err
 	}
-	if err := aggregators.InitHead(head, nil); err != nil {
+	if err := aggregators.WriteNewHead(head, nil); err != nil {
 		return nil, err
 	}
 	signer, err := protocol.NewSigner()
 	if err != nil {
 		return nil, err
 	}
-	return signer, signer.Save(c.Path(SharesKey))
+	return signer, signer.Save(c.Path(HelperSigningKeyFile))
 }
 
 // ReconcileShares lets a coordinator go on with studies of two servers after its folder was
@@ -177,10 +177,10 @@ func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 		return fail(err)
 	}
 	defer release()
-	if !c.Helper.Named() {
+	if !c.Helper.Configured() {
 		return fail(fmt.Errorf("%s names no helper", ConfigFile))
 	}
-	signer, err := protocol.LoadSigner(c.Path(SharesKey))
+	signer, err := protocol.LoadSigner(c.Path(HelperSigningKeyFile))
 	if err != nil {
 		return fail(err)
 	}
@@ -190,12 +190,12 @@ func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	}
 	defer stores.Close()
 	config := aggregators.Config{
-		Role: shares.Coordinator, Store: stores.Shares, Head: c.SharesHead(), Journal: stores.Journal, Signer: signer, Other: c.Helper.Key,
+		Role: shares.Coordinator, Store: stores.SharesStore, Head: c.SharesHead(), Journal: stores.Journal, Signer: signer, OtherKey: c.Helper.Key,
 		Task: func(context.Context, study.Hash) (study.Task, error) {
 			return nil, errors.New("no study is run now")
 		},
 	}
-	if err := aggregators.RemakeHead(ctx, config, 0); err != nil {
+	if err := aggregators.RewriteHead(ctx, config, 0); err != nil {
 		return fail(err)
 	}
 	s, err := aggregators.Open(ctx, config)

@@ -61,8 +61,8 @@ func Init(o InitOptions) error {
 	if err := c.Validate(); err != nil {
 		return fail(err)
 	}
-	home := folder.Home{Dir: o.Dir, Daemon: "coordinator", Config: ConfigFile,
-		Left: []string{StoreFile + "*", LedgerFile + "*"}}
+	home := folder.DaemonFolder{Dir: o.Dir, Daemon: "coordinator", Config: ConfigFile,
+		UnfinishedFiles: []string{StoreFile + "*", LedgerFile + "*"}}
 	err = home.Make(protocol.WriteSecret, func() ([]byte, error) {
 		if err := initSecrets(c, o); err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ func TestInitWritesHead(t *testing.T) {
 // TestTroubleSaysWhatToDo: a fault of the machine is ErrUnavailable for callers, and its text tells
 // the operator what to do.
 func TestTroubleSaysWhatToDo(t *testing.T) {
-	h := &Head{path: filepath.Join(t.TempDir(), "gone", "head")}
+	h := &LedgerHead{path: filepath.Join(t.TempDir(), "gone", "head")}
 	err := h.keep(privacy.Head{})
 	if !errors.Is(err, protocol.ErrUnavailable) || !errors.Is(err, fs.ErrNotExist) ||
 		!strings.Contains(err.Error(), "make its folder") ||

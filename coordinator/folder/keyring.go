@@ -98,11 +98,11 @@ func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	if c, err = LoadConfig(filepath.Join(dir, ConfigFile)); err != nil {
 		return c, ring, nil, err
 	}
-	if release, err = Hold(c.Dir); err != nil {
+	if release, err = Lock(c.Dir); err != nil {
 		return c, ring, nil, err
 	}
 	if c.Store != "" {
-		lease, err := database.Acquire(context.Background(), c.Store, "a command", true, nil)
+		lease, err := database.AcquireLease(context.Background(), c.Store, "a command", true, nil)
 		if err != nil {
 			release()
 			return c, ring, nil, err

@@ -16,16 +16,17 @@ import (
 	"caucus/protocol"
 )
 
-// moved is the suffix of files whose content Move has copied. They are as secret as before, and out
-// of date.
+// moved is the suffix of files whose content MoveToPostgreSQL has copied. They are as secret as
+// before, and out of date.
 const moved = ".moved"
 
-// Move copies the databases of a stopped coordinator to PostgreSQL and names it in the
-// configuration. The files stay under another name. A killed Move can be repeated. The address must
-// name an empty database, or the database that the configuration names already.
-func Move(ctx context.Context, dir, to string) (rows int, err error) {
+// MoveToPostgreSQL copies the databases of a stopped coordinator to PostgreSQL and names it in the
+// configuration. The files stay under another name. A killed MoveToPostgreSQL can be repeated. The
+// address must name an empty database, or the database that the configuration names already.
+func MoveToPostgreSQL(ctx context.Context, dir, to string) (rows int, err error) {
 	fail := func(err error) (int, error) {
-		return 0, fmt.Errorf("move coordinator in %s to %s: %w", dir, database.Redacted(to), err)
+		return 0, fmt.Errorf("move coordinator in %s to %s: %w", dir, database.RedactAddress(to),
+			err)
 	}
 	// this may show a password in no form that is known
 	if err := database.CheckAddress(to); err != nil {
@@ -43,7 +44,7 @@ func Move(ctx context.Context, dir, to string) (rows int, err error) {
 			return fail(err)
 		}
 	default:
-		return fail(fmt.Errorf("%s names %s already", ConfigFile, database.Redacted(c.Store)))
+		return fail(fmt.Errorf("%s names %s already", ConfigFile, database.RedactAddress(c.Store)))
 	}
 	for _, file := range []string{StoreFile, LedgerFile, SharesFile} {
 		if err := os.Rename(c.Path(file), c.Path(file)+moved); err != nil &&
@@ -55,7 +56,7 @@ func Move(ctx context.Context, dir, to string) (rows int, err error) {
 }
 
 func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
-	files := []database.File{{SQLite: records.File, Path: c.Path(StoreFile)},
+	files := []database.StoreFile{{SQLite: records.File, Path: c.Path(StoreFile)},
 		journal.SQLite(c.Path(LedgerFile))}
 	if _, err := os.Stat(c.Path(SharesFile)); err == nil {
 		files = append(files, aggregators.SQLite(c.Path(SharesFile)))
@@ -73,7 +74,7 @@ func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
 	// copy
 	store, err := records.Open(c.Path(StoreFile))
 	if err == nil {
-		_, err = store.AskAgain(ctx, c.Complete().Clock.Now())
+		_, err = store.RequestBallotsAgain(ctx, c.WithDefaults().Clock.Now())
 		err = errors.Join(err, store.Close())
 	}
 	if err != nil {

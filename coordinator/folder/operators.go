@@ -66,9 +66,9 @@ func addOperator(tx records.Tx, name string, leaf *x509.Certificate, now time.Ti
 // call, because anybody with a token can choose names and may have chosen this one first. After
 // that member was revoked, the name belongs to the new member and no longer to the token's.
 func EnsureMember(tx records.Tx, name string, role protocol.Role, now time.Time) error {
-	had, err := tx.Namesake(name)
+	had, err := tx.MemberIgnoringCase(name)
 	switch {
-	case errors.Is(err, records.ErrNone):
+	case errors.Is(err, records.ErrNoRow):
 		return tx.AddMember(name, role)
 	case err != nil:
 		return err
@@ -82,14 +82,14 @@ func EnsureMember(tx records.Tx, name string, role protocol.Role, now time.Time)
 	if err != nil {
 		return err
 	}
-	by, err := tx.Came(name)
-	if errors.Is(err, records.ErrNone) {
+	by, err := tx.TokenOfMember(name)
+	if errors.Is(err, records.ErrNoRow) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	valid, err := tx.Outlasting(name, now)
+	valid, err := tx.CertificatesValidAfter(name, now)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,9 @@ import (
 type RestoredRelease struct {
 	Study study.Hash `json:"study"`
 	Name  string     `json:"name"`
-	// Was is the study's state before RestoreReleases; "" if the store did not know the study.
-	Was study.State `json:"was,omitempty"`
+	// StateBefore is the study's state before RestoreReleases; "" if the store did not know the
+	// study.
+	StateBefore study.State `json:"was,omitempty"`
 	// Why says why the release was not stored; "" if the store has it now.
 	Why string `json:"why,omitempty"`
 }
@@ -78,7 +79,7 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer,
 	done := RestoredRelease{Study: h}
 	row, err := tx.Study(h)
 	switch {
-	case errors.Is(err, records.ErrNone): // the study was made after the backup
+	case errors.Is(err, records.ErrNoRow): // the study was made after the backup
 		plan, err := r.Release.DecodedPlan()
 		if err != nil {
 			return done, err
@@ -100,7 +101,7 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer,
 	case err != nil:
 		return done, err
 	default:
-		done.Name, done.Was = row.Name, row.State
+		done.Name, done.StateBefore = row.Name, row.State
 	}
 	entry := lastEntry(r.Release)
 	switch had, err := tx.Release(h); {
@@ -109,7 +110,7 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer,
 		return done, nil
 	case err == nil:
 		return done, nil
-	case !errors.Is(err, records.ErrNone):
+	case !errors.Is(err, records.ErrNoRow):
 		return done, err
 	}
 	if err := errors.Join(amendAsReleased(tx, r.Release),
@@ -120,7 +121,7 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer,
 		LedgerEntry: entry}); err != nil {
 		return done, err
 	}
-	return done, tx.SetState(h, done.Was, study.Released, r.Release.Sealed)
+	return done, tx.SetState(h, done.StateBefore, study.Released, r.Release.Sealed)
 }
 
 // lastEntry is the highest ledger entry of a release, 0 for none.
@@ -165,7 +166,7 @@ func receivedAsReleased(tx records.Tx, r study.Release) error {
 			drop = append(drop, p)
 		}
 	}
-	if err := tx.Drop(r.PlanHash, drop); err != nil {
+	if err := tx.DropContributions(r.PlanHash, drop); err != nil {
 		return err
 	}
 	for _, p := range r.Contributed {

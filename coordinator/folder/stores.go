@@ -20,8 +20,9 @@ import (
 type Stores struct {
 	Store   *records.SQL
 	Journal *journal.Journal
-	// Shares is the path or address of the store of shares, which a coordinator with a helper has.
-	Shares string
+	// SharesStore is the path or address of the store of shares, which a coordinator with a helper
+	// has.
+	SharesStore string
 	// Lease is the leadership of one replica; nil with files, which a lock on the folder protects.
 	Lease *database.Lease
 	// Cluster tells of the other replicas; nil if the configuration does not say where they are.
@@ -32,7 +33,7 @@ type Stores struct {
 // OpenStores opens the databases, also while a coordinator runs. It refuses a missing or empty
 // database, because the record of what was spent would be lost with it.
 func OpenStores(c Config) (*Stores, error) {
-	s := &Stores{Shares: c.at(SharesFile), unlock: func() {}}
+	s := &Stores{SharesStore: c.at(SharesFile), unlock: func() {}}
 	var err error
 	if c.Store != "" {
 		for _, file := range []string{StoreFile, LedgerFile, SharesFile} {
@@ -54,20 +55,22 @@ func OpenStores(c Config) (*Stores, error) {
 	return s, nil
 }
 
-// LeadStores opens the databases for the one process that leads, and brings them up to date. It
-// keeps other processes out until Close. With PostgreSQL it waits until this replica leads. Then,
-// before it changes anything, it calls may unless that is nil, and gives the lead up if may fails.
-func LeadStores(ctx context.Context, c Config, may func(*database.Lease) error) (*Stores, error) {
-	c = c.Complete()
-	unlock, err := Hold(c.Dir)
+// OpenStoresAsLeader opens the databases for the one process that leads, and brings them up to
+// date. It keeps other processes out until Close. With PostgreSQL it waits until this replica
+// leads. Then, before it changes anything, it calls may unless that is nil, and gives the lead up
+// if may fails.
+func OpenStoresAsLeader(ctx context.Context, c Config, may func(*database.Lease) error) (*Stores,
+	error) {
+	c = c.WithDefaults()
+	unlock, err := Lock(c.Dir)
 	if err != nil {
 		return nil, err
 	}
 	var lease *database.Lease
 	if c.Store != "" {
 		host, _ := os.Hostname()
-		if lease, err = database.Acquire(ctx, c.Store, fmt.Sprintf("%s (%s)", host, c.Listen),
-			c.Single, func(why error) {
+		if lease, err = database.AcquireLease(ctx, c.Store, fmt.Sprintf("%s (%s)", host, c.Listen),
+			c.AllowNoStandby, func(why error) {
 				c.Log.Warn("waits for PostgreSQL", "why", why)
 			}); err == nil {
 			free := unlock
@@ -77,7 +80,8 @@ func LeadStores(ctx context.Context, c Config, may func(*database.Lease) error) 
 			}
 		}
 	} else {
-		err = database.Upgrade(ctx, database.File{SQLite: records.File, Path: c.Path(StoreFile)},
+		err = database.Upgrade(ctx, database.StoreFile{SQLite: records.File,
+			Path: c.Path(StoreFile)},
 			journal.SQLite(c.Path(LedgerFile)), aggregators.SQLite(c.Path(SharesFile)))
 	}
 	var s *Stores
@@ -93,13 +97,14 @@ func LeadStores(ctx context.Context, c Config, may func(*database.Lease) error) 
 	return s, nil
 }
 
-// AskAgain asks parties again for the ballots that this replica, which leads now, cannot decrypt.
-func (s *Stores) AskAgain(ctx context.Context, c Config) error {
+// RequestBallotsAgain asks parties again for the ballots that this replica, which leads now, cannot
+// decrypt.
+func (s *Stores) RequestBallotsAgain(ctx context.Context, c Config) error {
 	if s.Lease == nil {
 		return nil
 	}
-	c = c.Complete()
-	asked, err := s.Store.AskAgain(ctx, c.Clock.Now())
+	c = c.WithDefaults()
+	asked, err := s.Store.RequestBallotsAgain(ctx, c.Clock.Now())
 	if len(asked) > 0 {
 		c.Log.Warn("this replica leads now and lacks keys: contributions are asked for again", "studies", asked)
 	}
@@ -122,10 +127,10 @@ func Databases() []database.SQLite {
 	return []database.SQLite{records.File, journal.SQLite("").SQLite, aggregators.SQLite("").SQLite}
 }
 
-// Schemas are the numbers of migrations that this program knows, of Databases.
-func Schemas() (all []int) {
+// MigrationCounts are the numbers of migrations that this program knows, of Databases.
+func MigrationCounts() (all []int) {
 	for _, s := range Databases() {
-		all = append(all, s.Known())
+		all = append(all, s.MigrationCount())
 	}
 	return all
 }

@@ -35,9 +35,10 @@ func NewCertificates(store records.Store, now func() time.Time) *Certificates {
 	return &Certificates{store: store, now: now, known: map[string]records.Certificate{}}
 }
 
-// Of returns the time until which a caller's certificate or invitation is valid, and the revision.
-// Errors that wrap ErrDenied or ErrExpired are final; other errors are problems of this machine.
-func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until time.Time,
+// Validity returns the time until which a caller's certificate or invitation is valid, and the
+// revision. Errors that wrap ErrDenied or ErrExpired are final; other errors are problems of this
+// machine.
+func (s *Certificates) Validity(ctx context.Context, caller protocol.Caller) (until time.Time,
 	revision int64, err error) {
 	s.mu.Lock()
 	c, ok := s.known[caller.Serial]
@@ -124,9 +125,10 @@ func (s *Certificates) at() int64 {
 	return s.revision
 }
 
-// Within checks a caller in a transaction, so that a revocation cannot come between the check and
-// the transaction's writes. It does not change the cache, because the transaction could fail.
-func (s *Certificates) Within(tx records.Tx, caller protocol.Caller) error {
+// CheckInTransaction checks a caller in a transaction, so that a revocation cannot come between the
+// check and the transaction's writes. It does not change the cache, because the transaction could
+// fail.
+func (s *Certificates) CheckInTransaction(tx records.Tx, caller protocol.Caller) error {
 	revision, err := tx.Revision()
 	if err != nil {
 		return err
@@ -144,7 +146,7 @@ func (s *Certificates) Within(tx records.Tx, caller protocol.Caller) error {
 
 func lookUp(tx records.Tx, caller protocol.Caller, now time.Time) (records.Certificate, error) {
 	c, err := tx.Certificate(caller.Serial)
-	if errors.Is(err, records.ErrNone) {
+	if errors.Is(err, records.ErrNoRow) {
 		return c, fmt.Errorf("%w: %s is not known here: ask the operator for an invitation", protocol.ErrDenied, caller.Name)
 	}
 	if err != nil {
@@ -181,7 +183,7 @@ const lostAnswer = 24 * time.Hour
 func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	v, err := tx.Invitation(caller.Serial)
 	switch {
-	case errors.Is(err, records.ErrNone):
+	case errors.Is(err, records.ErrNoRow):
 		return until, fmt.Errorf("%w: the invitation is not known here: ask for a new one", protocol.ErrDenied)
 	case err != nil:
 		return until, fmt.Errorf("look up invitation: %w", err)

@@ -1,11 +1,11 @@
-// Package members decides who may call a coordinator, and how much. All calls pass its Gate;
+// Package members decides who may call a coordinator, and how much. All calls pass its CallGate;
 // operators invite and revoke through its Registrar.
 //
 // It guarantees:
 //
 //   - A caller's identity is the certificate of its connection, and nothing else.
 //   - A revoked certificate gets no connection, and its open calls end. No transaction that began
-//     before the revocation writes for it (Certificates.Within).
+//     before the revocation writes for it (Certificates.CheckInTransaction).
 //   - Permissions and limits are checked on a call's header, before a byte of its message is read.
 //     So nobody fills memory, log or disk, and no member uses another's share. Invitations and join
 //     tokens have their own limits.

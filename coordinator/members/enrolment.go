@@ -30,7 +30,7 @@ func (s *Registrar) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	err = s.store.Update(ctx, func(tx records.Tx) error {
 		v, err := tx.Invitation(caller.Serial)
 		switch {
-		case errors.Is(err, records.ErrNone):
+		case errors.Is(err, records.ErrNoRow):
 			return fmt.Errorf("%w: the invitation is not known here: ask for a new one", protocol.ErrDenied)
 		case err != nil:
 			return err
@@ -76,10 +76,10 @@ func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	err := s.store.Update(ctx, func(tx records.Tx) error {
 		// Check again in the transaction: a member revoked meanwhile must not come back by
 		// renewing.
-		if err := s.certificates.Within(tx, caller); err != nil {
+		if err := s.certificates.CheckInTransaction(tx, caller); err != nil {
 			return err
 		}
-		n, err := tx.Outlasting(caller.Name,
+		n, err := tx.CertificatesValidAfter(caller.Name,
 			s.config.Clock.Now().Add(server.MemberValidity-24*time.Hour))
 		if err != nil {
 			return err

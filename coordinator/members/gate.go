@@ -29,12 +29,12 @@ import (
 	"caucus/protocol/server"
 )
 
-// Gate checks every connection and call. At the handshake it refuses invalid certificates. On a
+// CallGate checks every connection and call. At the handshake it refuses invalid certificates. On a
 // call's header, before a byte of the message is read, it checks that the certificate is still
 // valid, that the role allows the call, and that neither the member nor all members together call
 // too much. An admitted call must send its message within a time limit. It ends when the caller
 // goes away, or its certificate expires or is revoked.
-type Gate struct {
+type CallGate struct {
 	certificates *Certificates
 	connections  *connections
 	limits       folder.Limits
@@ -50,9 +50,9 @@ type Gate struct {
 	calls  int                // open calls of all members
 }
 
-// NewGate makes a gate that is closed until Before opens it. Its counts go to registry.
-func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *Gate {
-	g := &Gate{
+// NewCallGate makes a gate that is closed until Before opens it. Its counts go to registry.
+func NewCallGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *CallGate {
+	g := &CallGate{
 		certificates: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: newCallCounts(registry),
 		methods: map[string]bool{}, meter: map[string]*meter{}, failed: map[string]*bucket{},
 	}
@@ -60,52 +60,55 @@ func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *
 	return g
 }
 
-// Wrap puts the gate in front of a listener. It returns the listener to serve and the server's
-// options.
-func (g *Gate) Wrap(l net.Listener, a *server.Authority) (net.Listener, []grpc.ServerOption,
+// WrapListener puts the gate in front of a listener. It returns the listener to serve and the
+// server's options.
+func (cg *CallGate) WrapListener(l net.Listener, a *server.Authority) (net.Listener,
+	[]grpc.ServerOption,
 	error) {
-	tls, err := server.TLS(a, g.clock.Now, g.handshake)
+	tls, err := server.TLS(a, cg.clock.Now, cg.handshake)
 	if err != nil {
 		return nil, nil, err
 	}
-	g.connections = newConnections(l, credentials.NewTLS(tls), g.limits, g.clock, g.counts)
-	return g.connections, []grpc.ServerOption{
-		grpc.Creds(g.connections), grpc.InTapHandle(g.header), grpc.UnaryInterceptor(g.Unary), grpc.StreamInterceptor(g.Stream), grpc.ForceServerCodecV2(newCodec()),
+	cg.connections = newConnections(l, credentials.NewTLS(tls), cg.limits, cg.clock, cg.counts)
+	return cg.connections, []grpc.ServerOption{
+		grpc.Creds(cg.connections), grpc.InTapHandle(cg.header), grpc.UnaryInterceptor(cg.Unary), grpc.StreamInterceptor(cg.Stream), grpc.ForceServerCodecV2(newCodec()),
 	}, nil
 }
 
-// Begin checks a call's handshake and header without a network, for tests.
-func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context,
+// AdmitCall checks a call's handshake and header without a network, for tests.
+func (cg *CallGate) AdmitCall(ctx context.Context, caller protocol.Caller,
+	method string) (context.Context,
 	error) {
-	if err := g.handshake(caller); err != nil {
+	if err := cg.handshake(caller); err != nil {
 		return nil, err
 	}
-	c := &connection{home: g.connections, caller: caller}
-	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}),
+	c := &connection{home: cg.connections, caller: caller}
+	return cg.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}),
 		&tap.Info{FullMethodName: method})
 }
 
 // Traffic is the traffic through the gate at one moment.
 type Traffic struct {
-	Greeting    int                // connections that have not finished their handshake
+	Handshakes  int                // connections that have not finished their handshake
 	Connections map[string]int     // finished handshakes, by member: role/name
 	Calls       map[string]int     // open calls, by member
-	Left        map[string]float64 // bytes that each member may move now
+	BytesLeft   map[string]float64 // bytes that each member may move now
 }
 
 // Traffic looks at calls and then at connections, each under its own lock, so the two may differ by
 // what happened in between.
-func (g *Gate) Traffic() Traffic {
-	t := Traffic{Connections: map[string]int{}, Calls: map[string]int{}, Left: map[string]float64{}}
-	g.mu.Lock()
-	for name, m := range g.meter {
-		t.Calls[name], t.Left[name] = len(m.calls), m.bytes.left
+func (cg *CallGate) Traffic() Traffic {
+	t := Traffic{Connections: map[string]int{}, Calls: map[string]int{},
+		BytesLeft: map[string]float64{}}
+	cg.mu.Lock()
+	for name, m := range cg.meter {
+		t.Calls[name], t.BytesLeft[name] = len(m.calls), m.bytes.left
 	}
-	g.mu.Unlock()
-	g.connections.mu.Lock()
-	defer g.connections.mu.Unlock()
-	t.Greeting = len(g.connections.greets)
-	for name, own := range g.connections.byMember {
+	cg.mu.Unlock()
+	cg.connections.mu.Lock()
+	defer cg.connections.mu.Unlock()
+	t.Handshakes = len(cg.connections.greets)
+	for name, own := range cg.connections.byMember {
 		t.Connections[name] = len(own)
 	}
 	return t
@@ -113,10 +116,10 @@ func (g *Gate) Traffic() Traffic {
 
 // AllowMethods lets calls of these services through; the gate refuses all other names before it
 // counts or logs them. Call it before serving.
-func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
+func (cg *CallGate) AllowMethods(services map[string]grpc.ServiceInfo) {
 	for name, s := range services {
 		for _, m := range s.Methods {
-			g.methods["/"+name+"/"+m.Name] = true
+			cg.methods["/"+name+"/"+m.Name] = true
 		}
 	}
 }
@@ -215,40 +218,40 @@ const handshakeTime = 10 * time.Second
 // handshake refuses an invalid certificate before there is a connection. If this machine cannot
 // look the certificate up now, handshake admits the caller, because each call's header is checked
 // again.
-func (g *Gate) handshake(caller protocol.Caller) error {
-	g.mu.Lock()
-	if b := g.failed[caller.Serial]; b != nil {
-		if b.fill(g.clock.Elapsed(), float64(g.limits.Burst), g.limits.Rate); b.left < 1 {
-			g.mu.Unlock()
+func (cg *CallGate) handshake(caller protocol.Caller) error {
+	cg.mu.Lock()
+	if b := cg.failed[caller.Serial]; b != nil {
+		if b.fill(cg.clock.Elapsed(), float64(cg.limits.Burst), cg.limits.Rate); b.left < 1 {
+			cg.mu.Unlock()
 			return fmt.Errorf("%w: its handshakes were refused before", protocol.ErrBusy)
 		}
 	}
-	g.mu.Unlock()
+	cg.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
 	defer cancel()
-	_, _, err := g.certificates.Of(ctx, caller)
+	_, _, err := cg.certificates.Validity(ctx, caller)
 	if protocol.Retry(err) || protocol.Reason(err) == "" {
 		return nil
 	}
-	g.failedHandshake(caller.Serial)
-	g.counts.handshakes.Inc()
-	g.refusals.log(g.log, "handshake", caller, err)
+	cg.failedHandshake(caller.Serial)
+	cg.counts.handshakes.Inc()
+	cg.refusals.log(cg.log, "handshake", caller, err)
 	return err
 }
 
 const mostFailed = 10_000
 
 // failedHandshake counts a try with an invalid certificate.
-func (g *Gate) failedHandshake(serial string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	b := g.failed[serial]
+func (cg *CallGate) failedHandshake(serial string) {
+	cg.mu.Lock()
+	defer cg.mu.Unlock()
+	b := cg.failed[serial]
 	if b == nil {
-		if len(g.failed) >= mostFailed {
-			clear(g.failed)
+		if len(cg.failed) >= mostFailed {
+			clear(cg.failed)
 		}
-		b = &bucket{left: float64(g.limits.Burst), last: g.clock.Elapsed()}
-		g.failed[serial] = b
+		b = &bucket{left: float64(cg.limits.Burst), last: cg.clock.Elapsed()}
+		cg.failed[serial] = b
 	}
 	b.left--
 }
@@ -257,7 +260,7 @@ func (g *Gate) failedHandshake(serial string) {
 // data about each of them until then.
 const mostRefused = 1000
 
-func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
+func (cg *CallGate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
 	connection := connectionOf(ctx)
 	if connection == nil {
 		return ctx, protocol.Status(fmt.Errorf("%w: the connection has no verified certificate",
@@ -265,11 +268,11 @@ func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, err
 	}
 	connection.touch()
 	c := &call{
-		caller: connection.caller, member: memberOf(connection.caller), method: info.FullMethodName, moves: moves(info.FullMethodName), begun: g.clock.Elapsed(),
+		caller: connection.caller, member: memberOf(connection.caller), method: info.FullMethodName, moves: moves(info.FullMethodName), begun: cg.clock.Elapsed(),
 	}
-	admitted, err := g.admit(ctx, c)
+	admitted, err := cg.admit(ctx, c)
 	if err != nil {
-		g.report(c, err)
+		cg.report(c, err)
 		if connection.refused.Add(1) >= mostRefused {
 			connection.Close()
 		}
@@ -278,8 +281,8 @@ func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, err
 	return admitted, nil
 }
 
-func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
-	if !g.methods[c.method] {
+func (cg *CallGate) admit(ctx context.Context, c *call) (context.Context, error) {
+	if !cg.methods[c.method] {
 		c.method = "unknown" // no names chosen by callers in counts and logs
 		return nil, fmt.Errorf("%w: there is no such call: the coordinator runs another version", protocol.ErrInvalid)
 	}
@@ -294,22 +297,22 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	// Check the certificate first, so that a call with an invalid one counts against no member's
 	// limit. enter compares the revision, and so notices a revocation after this check. After a
 	// later one, evict ends the call.
-	until, err := g.enterOnce(ctx, c)
+	until, err := cg.enterOnce(ctx, c)
 	if err != nil {
 		cut()
 		return nil, err
 	}
-	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
-	late := g.limits.Allowance(protocol.MaxMessage)
-	c.message = g.clock.AfterFunc(late, func() {
+	c.expiry = cg.clock.AfterFunc(until.Sub(cg.clock.Now()), func() { c.end(expired(c.caller)) })
+	late := cg.limits.UploadTimeLimit(protocol.MaxMessage)
+	c.message = cg.clock.AfterFunc(late, func() {
 		c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late))
 	})
 	// From here on, whoever takes the call also ends it and frees its place: the handler or, if no
 	// handler has it yet, the end of the call's context.
 	context.AfterFunc(c.ctx, func() {
 		if c.taken.CompareAndSwap(false, true) {
-			g.leave(c)
-			g.report(c, whyEnded(c.ctx))
+			cg.leave(c)
+			cg.report(c, whyEnded(c.ctx))
 			cut()
 		}
 	})
@@ -318,15 +321,15 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 
 // enterOnce checks the certificate and enters the call, and repeats both if somebody is revoked
 // meanwhile. It returns the time when the call must end.
-func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
+func (cg *CallGate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
 	for {
-		until, revision, err := g.certificates.Of(ctx, c.caller)
+		until, revision, err := cg.certificates.Validity(ctx, c.caller)
 		if err == nil {
-			err = g.enter(c, revision)
+			err = cg.enter(c, revision)
 		}
 		if err != errRevision {
 			if enrols(c.caller.Role) {
-				until = g.clock.Now().Add(invitationCall)
+				until = cg.clock.Now().Add(invitationCall)
 			}
 			return until, err
 		}
@@ -336,22 +339,22 @@ func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err err
 var errRevision = fmt.Errorf("somebody was revoked meanwhile")
 
 // enter counts a call of a member whose certificate was valid at a revision.
-func (g *Gate) enter(c *call, revision int64) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.certificates.at() > revision {
+func (cg *CallGate) enter(c *call, revision int64) error {
+	cg.mu.Lock()
+	defer cg.mu.Unlock()
+	if cg.certificates.at() > revision {
 		return errRevision
 	}
-	now := g.clock.Elapsed()
-	m, ok := g.meter[c.member]
+	now := cg.clock.Elapsed()
+	m, ok := cg.meter[c.member]
 	if !ok {
-		m = &meter{calls: map[*call]bool{}, starts: bucket{float64(g.limits.Burst), now},
-			bytes: bucket{float64(g.limits.Bytes), now}}
-		g.meter[c.member] = m
+		m = &meter{calls: map[*call]bool{}, starts: bucket{float64(cg.limits.Burst), now},
+			bytes: bucket{float64(cg.limits.Bytes), now}}
+		cg.meter[c.member] = m
 	}
-	m.starts.fill(now, float64(g.limits.Burst), g.limits.Rate)
-	m.bytes.fill(now, float64(g.limits.Bytes), float64(g.limits.Bytes)/time.Hour.Seconds())
-	most := g.limits.Calls
+	m.starts.fill(now, float64(cg.limits.Burst), cg.limits.Rate)
+	m.bytes.fill(now, float64(cg.limits.Bytes), float64(cg.limits.Bytes)/time.Hour.Seconds())
+	most := cg.limits.Calls
 	switch c.caller.Role {
 	case protocol.RoleInvitation:
 		most = min(most, invitationCalls)
@@ -363,53 +366,53 @@ func (g *Gate) enter(c *call, revision int64) error {
 		return fmt.Errorf("%w: %d calls are open, at most %d may be", protocol.ErrBusy,
 			len(m.calls), most)
 	case m.starts.left < 1:
-		return fmt.Errorf("%w: more than %g calls a second", protocol.ErrBusy, g.limits.Rate)
+		return fmt.Errorf("%w: more than %g calls a second", protocol.ErrBusy, cg.limits.Rate)
 	case c.moves && m.bytes.left <= 0:
-		return fmt.Errorf("%w: more than %d bytes an hour", protocol.ErrBusy, g.limits.Bytes)
-	case g.calls >= g.limits.AllCalls && c.caller.Role != protocol.RoleReplica:
-		return fmt.Errorf("%w: %d calls of all members are open", protocol.ErrBusy, g.calls)
+		return fmt.Errorf("%w: more than %d bytes an hour", protocol.ErrBusy, cg.limits.Bytes)
+	case cg.calls >= cg.limits.AllCalls && c.caller.Role != protocol.RoleReplica:
+		return fmt.Errorf("%w: %d calls of all members are open", protocol.ErrBusy, cg.calls)
 	}
 	m.calls[c] = true
 	m.starts.left--
-	g.calls++
+	cg.calls++
 	return nil
 }
 
-func (g *Gate) leave(c *call) {
+func (cg *CallGate) leave(c *call) {
 	c.expiry.Stop()
 	c.message.Stop()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.meter[c.member].calls, c)
-	g.calls--
+	cg.mu.Lock()
+	defer cg.mu.Unlock()
+	delete(cg.meter[c.member].calls, c)
+	cg.calls--
 }
 
 // moved counts a call's bytes. A running transfer goes on, even if its member has moved more than
 // Limits.Bytes allows.
-func (g *Gate) moved(c *call, n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.meter[c.member].bytes.left -= float64(n)
+func (cg *CallGate) moved(c *call, n int) {
+	cg.mu.Lock()
+	defer cg.mu.Unlock()
+	cg.meter[c.member].bytes.left -= float64(n)
 }
 
 // evict ends the calls and connections of members and tokens that were revoked. revision is the
 // revision after the revocation.
-func (g *Gate) evict(revision int64, names ...string) {
-	g.certificates.seen(revision)
+func (cg *CallGate) evict(revision int64, names ...string) {
+	cg.certificates.seen(revision)
 	gone := map[string]bool{}
 	for _, name := range names {
 		gone[name] = true
 	}
-	g.mu.Lock()
-	for _, m := range g.meter {
+	cg.mu.Lock()
+	for _, m := range cg.meter {
 		for c := range m.calls {
 			if gone[c.caller.Name] {
 				c.end(revoked(c.caller.Name))
 			}
 		}
 	}
-	g.mu.Unlock()
-	g.connections.evict(gone)
+	cg.mu.Unlock()
+	cg.connections.evict(gone)
 }
 
 type callKey struct{}
@@ -438,12 +441,12 @@ func whyEnded(ctx context.Context) error {
 }
 
 // handle runs an admitted call. A panic fails the call, not the daemon, and its text is not sent.
-func (g *Gate) handle(c *call, do func() error) error {
+func (cg *CallGate) handle(c *call, do func() error) error {
 	if !c.taken.CompareAndSwap(false, true) {
 		return protocol.Status(whyEnded(c.ctx))
 	}
 	err := func() (err error) {
-		defer g.leave(c)
+		defer cg.leave(c)
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("call panics: %v", p)
@@ -454,38 +457,38 @@ func (g *Gate) handle(c *call, do func() error) error {
 	if why := whyEnded(c.ctx); err != nil && why != nil {
 		err = why
 	}
-	return g.report(c, err)
+	return cg.report(c, err)
 }
 
 // report counts and logs the outcome of a call, and converts its error for the wire.
-func (g *Gate) report(c *call, err error) error {
+func (cg *CallGate) report(c *call, err error) error {
 	travels := protocol.Status(err)
-	g.counts.call(path.Base(c.method), status.Code(travels))
+	cg.counts.call(path.Base(c.method), status.Code(travels))
 	reason := protocol.Reason(err)
 	if err != nil {
-		g.counts.refused.WithLabelValues(cmp.Or(reason, status.Code(travels).String())).Inc()
+		cg.counts.refused.WithLabelValues(cmp.Or(reason, status.Code(travels).String())).Inc()
 	}
 	switch {
 	case err == nil:
-		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took",
-			g.clock.Elapsed()-c.begun)
+		cg.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took",
+			cg.clock.Elapsed()-c.begun)
 	// a bug, or a problem of this machine
 	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE":
-		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took",
-			g.clock.Elapsed()-c.begun, "reason", reason, "error", err)
+		cg.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took",
+			cg.clock.Elapsed()-c.begun, "reason", reason, "error", err)
 	default: // the log gets less than the caller, because the text may be about its data
-		g.refusals.log(g.log, path.Base(c.method), c.caller, err)
+		cg.refusals.log(cg.log, path.Base(c.method), c.caller, err)
 	}
 	return travels
 }
 
 // Unary runs an admitted call under the call's own context, which ends when the caller is revoked.
 // Errors leave in the form of protocol.Status.
-func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
+func (cg *CallGate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
 	handler grpc.UnaryHandler) (reply any, err error) {
 	c := callOf(ctx)
 	c.message.Stop()
-	err = g.handle(c, func() (err error) {
+	err = cg.handle(c, func() (err error) {
 		reply, err = handler(c.ctx, req)
 		return err
 	})
@@ -494,10 +497,10 @@ func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
 
 // Stream runs an admitted call whose messages count towards the caller's bytes, silence and pace.
 // Errors leave in the form of protocol.Status.
-func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo,
+func (cg *CallGate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo,
 	handler grpc.StreamHandler) error {
 	c := callOf(ss.Context())
-	return g.handle(c, func() error {
-		return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g})
+	return cg.handle(c, func() error {
+		return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), cg})
 	})
 }

@@ -87,7 +87,7 @@ type world struct {
 	store        records.Store
 	authority    *server.Authority
 	certificates *members.Certificates
-	gate         *members.Gate
+	gate         *members.CallGate
 	registry     *prometheus.Registry
 	address      string
 	operator     *admin.Client
@@ -117,9 +117,9 @@ func (w *world) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReques
 	pb.UploadPoolReply]) error {
 	first, err := stream.Recv()
 	if err != nil {
-		return members.FirstError(err)
+		return members.HeaderError(err)
 	}
-	done, err := w.gate.Uploading(stream.Context())
+	done, err := w.gate.AcquireUpload(stream.Context())
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func newWorld(t *testing.T, change func(*folder.Config)) *world {
 	w := &world{clock: &moved{}, log: &book{}, registry: prometheus.NewRegistry()}
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
-	c := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))).Complete()
+	c := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))).WithDefaults()
 	c.Clock = clock.Clock{Now: w.clock.Now}.Complete()
 	c.Log = slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c.Limits.Rate, c.Limits.Burst = 1e6, 1e6
@@ -150,11 +150,11 @@ func newWorld(t *testing.T, change func(*folder.Config)) *world {
 	stores, ring := must(folder.OpenStores(c)), must(folder.LoadKeyring(c))
 	w.config, w.store, w.authority = c, stores.Store, ring.Authority
 	w.certificates = members.NewCertificates(w.store, w.clock.Now)
-	w.gate = members.NewGate(w.certificates, c, w.registry)
+	w.gate = members.NewCallGate(w.certificates, c, w.registry)
 	w.Registrar = members.NewRegistrar(c, w.store, ring, w.gate, func() string { return w.address })
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	w.address = listener.Addr().String()
-	counted, options, err := w.gate.Wrap(listener, ring.Authority)
+	counted, options, err := w.gate.WrapListener(listener, ring.Authority)
 	must(0, err)
 	server := grpc.NewServer(options...)
 	services := w.gate.Services(server)
@@ -198,7 +198,7 @@ func TestRevokedInTheStore(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, nil)
 	id := w.identity("site")
-	in := must(w.gate.Begin(ctx, callerOf(id), pb.Enrolment_Renew_FullMethodName))
+	in := must(w.gate.AdmitCall(ctx, callerOf(id), pb.Enrolment_Renew_FullMethodName))
 	if got := members.CallerOf(in); got != callerOf(id) {
 		t.Errorf("the gate let in %+v", got)
 	}
@@ -289,7 +289,7 @@ func TestPlaces(t *testing.T) {
 	one, two := callerOf(w.identity("one")), callerOf(w.identity("two"))
 	begin := func(who protocol.Caller, method string) (func(), error) {
 		ctx, end := context.WithCancel(context.Background())
-		if _, err := w.gate.Begin(ctx, who, method); err != nil {
+		if _, err := w.gate.AdmitCall(ctx, who, method); err != nil {
 			end()
 			return nil, err
 		}
@@ -381,11 +381,12 @@ func TestUploads(t *testing.T) {
 	w := newWorld(t, func(c *folder.Config) { c.Limits.Streams = 1 })
 	pool := bytes.Repeat([]byte("a,b\n"), 1000)
 	digest := study.HashOf(pool)
-	before := w.gate.Traffic().Left["operator/operator"]
+	before := w.gate.Traffic().BytesLeft["operator/operator"]
 	if err := w.operator.UploadPool(ctx, [32]byte(digest), pool); err != nil {
 		t.Fatal(err)
 	}
-	if spent := before - w.gate.Traffic().Left["operator/operator"]; before > 0 && spent < 4000 {
+	if spent := before - w.gate.Traffic().BytesLeft["operator/operator"]; before > 0 &&
+		spent < 4000 {
 		t.Errorf("an upload of %d bytes counts for %g", len(pool), spent)
 	}
 	w.hold, w.holding = make(chan struct{}), make(chan struct{}, 1)

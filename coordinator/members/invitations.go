@@ -21,12 +21,12 @@ type Registrar struct {
 	authority    *server.Authority
 	keys         protocol.Keys // all keys that the coordinator ever signed with
 	certificates *Certificates
-	gate         *Gate
+	gate         *CallGate
 	address      func() string
 }
 
 // NewRegistrar makes a Registrar whose revocations take effect at a gate.
-func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *Gate,
+func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *CallGate,
 	address func() string) *Registrar {
 	return &Registrar{c, store, ring.Authority, ring.Keys, g.certificates, g, address}
 }
@@ -103,7 +103,7 @@ func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.Revoke
 		}
 		return err
 	})
-	if errors.Is(err, records.ErrNone) {
+	if errors.Is(err, records.ErrNoRow) {
 		return nil, fmt.Errorf("%w: no member %q: caucus party list names them",
 			protocol.ErrNotFound, r.Name)
 	}

@@ -20,11 +20,11 @@ type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 
-// ReceivedMessage receives a message into Into, and keeps a decoding error.
+// ReceivedMessage receives a message into Message, and keeps a decoding error.
 type ReceivedMessage struct {
-	Into any
-	err  error
-	size int
+	Message any
+	err     error
+	size    int
 }
 
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
@@ -33,7 +33,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return c.CodecV2.Unmarshal(data, v)
 	}
 	p.size = data.Len()
-	if c.CodecV2.Unmarshal(data, p.Into) != nil {
+	if c.CodecV2.Unmarshal(data, p.Message) != nil {
 		p.err = fmt.Errorf("%w: its bytes do not parse", protocol.ErrInvalid)
 	}
 	return nil
@@ -41,11 +41,14 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 
 // Services registers a server's services, so that a call whose bytes do not parse gets an error
 // that says so.
-func (g *Gate) Services(server *grpc.Server) grpc.ServiceRegistrar { return strict{server, g} }
+func (cg *CallGate) Services(server *grpc.Server) grpc.ServiceRegistrar {
+	return strict{server,
+		cg}
+}
 
 type strict struct {
 	grpc.ServiceRegistrar
-	gate *Gate
+	gate *CallGate
 }
 
 func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
@@ -56,7 +59,7 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 			interceptor grpc.UnaryServerInterceptor) (any, error) {
 			var p ReceivedMessage
 			reply, err := m.Handler(server, ctx, func(into any) error {
-				p.Into = into
+				p.Message = into
 				if err := decode(&p); err != nil {
 					return err
 				}
@@ -77,13 +80,13 @@ type admittedStream struct {
 	grpc.ServerStream
 	call       *call
 	connection *connection
-	gate       *Gate
+	gate       *CallGate
 }
 
 func (a *admittedStream) Context() context.Context { return a.call.ctx }
 
 func (a *admittedStream) RecvMsg(m any) error {
-	p := ReceivedMessage{Into: m}
+	p := ReceivedMessage{Message: m}
 	if err := a.move(func() error { return a.ServerStream.RecvMsg(&p) }); err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func (a *admittedStream) RecvMsg(m any) error {
 
 // SendMsg lets the other side take as long to receive a message as it may take to send one.
 func (a *admittedStream) SendMsg(m any) error {
-	a.call.message.Reset(a.gate.limits.Allowance(protocol.MaxMessage))
+	a.call.message.Reset(a.gate.limits.UploadTimeLimit(protocol.MaxMessage))
 	err := a.move(func() error { return a.ServerStream.SendMsg(m) })
 	if err == nil {
 		a.gate.moved(a.call, proto.Size(m.(proto.Message)))

@@ -52,7 +52,7 @@ func tokenStatus(k records.Token, now time.Time) string {
 func tokenState(k records.Token, now time.Time) *pb.TokenState {
 	return &pb.TokenState{
 		Id: k.ID, Prefix: k.Prefix, Tags: k.Tags, Quota: uint32(k.Quota), Used: uint32(k.Used), Status: tokenStatus(k, now),
-		CreatedUnixMillis: k.Created.UnixMilli(), ExpiresUnixMillis: k.Expires.UnixMilli(), By: k.By,
+		CreatedUnixMillis: k.Created.UnixMilli(), ExpiresUnixMillis: k.Expires.UnixMilli(), By: k.CreatedBy,
 	}
 }
 
@@ -90,12 +90,12 @@ func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.
 		return nil, err
 	}
 	k := records.Token{ID: id, Serial: serial, Prefix: prefix, Tags: tags, Quota: int(r.Quota),
-		Created: now, Expires: v.Expires, By: CallerOf(ctx).Name}
+		Created: now, Expires: v.Expires, CreatedBy: CallerOf(ctx).Name}
 	if err := s.store.Update(ctx, func(tx records.Tx) error { return tx.AddToken(k) }); err != nil {
 		return nil, err
 	}
 	s.config.Log.Info("join token made", "token", id, "prefix", prefix, "tags", tags.String(),
-		"quota", k.Quota, "expires", v.Expires, "by", k.By)
+		"quota", k.Quota, "expires", v.Expires, "by", k.CreatedBy)
 	return &pb.MakeTokenReply{Token: v.String(), State: tokenState(k, now)}, nil
 }
 
@@ -144,7 +144,7 @@ func (s *Registrar) RevokeToken(ctx context.Context,
 		revision, err = tx.Revision()
 		return err
 	})
-	if errors.Is(err, records.ErrNone) {
+	if errors.Is(err, records.ErrNoRow) {
 		return nil, fmt.Errorf("%w: no join token %q: caucus party list --tokens names them", protocol.ErrNotFound, r.Id)
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelRep
 	err := s.store.Update(ctx, func(tx records.Tx) error {
 		role, err := tx.Member(r.Name)
 		switch {
-		case errors.Is(err, records.ErrNone):
+		case errors.Is(err, records.ErrNoRow):
 			return fmt.Errorf("%w: no member %q: caucus party list names them",
 				protocol.ErrNotFound, r.Name)
 		case err != nil:
@@ -198,11 +198,11 @@ func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]by
 		if err != nil {
 			return err
 		}
-		name, der, err = tx.Joined(k.ID, key)
+		name, der, err = tx.JoinedByToken(k.ID, key)
 		switch {
 		case err == nil:
 			return again(tx, name, der, r.Name)
-		case !errors.Is(err, records.ErrNone):
+		case !errors.Is(err, records.ErrNoRow):
 			return err
 		case !now.Before(k.Expires):
 			return tokenExpired(k)
@@ -262,8 +262,8 @@ func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			_, err = tx.Namesake(k.Prefix + drawn)
-			if errors.Is(err, records.ErrNone) {
+			_, err = tx.MemberIgnoringCase(k.Prefix + drawn)
+			if errors.Is(err, records.ErrNoRow) {
 				return k.Prefix + drawn, nil
 			}
 			if err != nil {
@@ -277,9 +277,9 @@ func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 	if !strings.HasPrefix(wish, k.Prefix) || wish == k.Prefix {
 		return "", fmt.Errorf("%w: name %q: the join token's names begin with %s, and go on: give such a one, or none", protocol.ErrDenied, wish, k.Prefix)
 	}
-	had, err := tx.Namesake(wish)
+	had, err := tx.MemberIgnoringCase(wish)
 	switch {
-	case errors.Is(err, records.ErrNone):
+	case errors.Is(err, records.ErrNoRow):
 		return wish, nil
 	case err != nil:
 		return "", err
@@ -291,7 +291,7 @@ func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 func heldToken(tx records.Tx, caller protocol.Caller) (records.Token, error) {
 	k, err := tx.Token(caller.Name)
 	switch {
-	case errors.Is(err, records.ErrNone), err == nil && k.Serial != caller.Serial:
+	case errors.Is(err, records.ErrNoRow), err == nil && k.Serial != caller.Serial:
 		return k, fmt.Errorf("%w: the join token is not known here: ask for a new one", protocol.ErrDenied)
 	case err != nil:
 		return k, fmt.Errorf("look up join token: %w", err)

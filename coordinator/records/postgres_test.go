@@ -20,7 +20,8 @@ import (
 func onServer(t *testing.T, at string) *SQL {
 	path := filepath.Join(t.TempDir(), "store")
 	must(0, must(Create(path)).Close())
-	must(database.CopyToServer(context.Background(), at, database.File{SQLite: File, Path: path}))
+	must(database.CopyToServer(context.Background(), at,
+		database.StoreFile{SQLite: File, Path: path}))
 	return must(Open(at))
 }
 
@@ -68,7 +69,7 @@ func TestSealed(t *testing.T) {
 		return nil
 	})
 	update(t, s, func(tx Tx) error {
-		some := must(tx.Unfolded(h, "", 1))
+		some := must(tx.UnsummedContributions(h, "", 1))
 		if len(some) != 1 || !bytes.Equal(some[0].Body, clear) ||
 			!bytes.Equal(must(tx.Body(h, "b")), clear) {
 			t.Errorf("it reads %q", some)
@@ -86,7 +87,7 @@ func TestSealed(t *testing.T) {
 	defer next.Close()
 	sent, changed := s.Keys.All()
 	next.Keys.Replace(sent)
-	if asked := must(next.AskAgain(ctx, time.Now())); len(asked) != 0 {
+	if asked := must(next.RequestBallotsAgain(ctx, time.Now())); len(asked) != 0 {
 		t.Errorf("with the key, %v is asked for again", asked)
 	}
 	view(t, next, func(tx Tx) {
@@ -103,7 +104,8 @@ func TestSealed(t *testing.T) {
 			t.Error("another process reads a ballot")
 		}
 	})
-	if asked := must(other.AskAgain(ctx, time.Now())); len(asked) != 1 || len(stored()) != 0 {
+	if asked := must(other.RequestBallotsAgain(ctx, time.Now())); len(asked) != 1 ||
+		len(stored()) != 0 {
 		t.Errorf("asked for %v again, and %d bytes are left", asked, len(stored()))
 	}
 	view(t, s, func(tx Tx) {
@@ -134,7 +136,7 @@ func TestSealed(t *testing.T) {
 		t.Error("a study that is over gets a new key")
 	}
 	next.Keys.Replace(sent)
-	must(next.AskAgain(ctx, time.Now()))
+	must(next.RequestBallotsAgain(ctx, time.Now()))
 	if keys, _ := next.Keys.All(); len(keys) != 0 {
 		t.Error("the next leader keeps the key of a study that is over")
 	}

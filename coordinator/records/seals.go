@@ -16,65 +16,67 @@ import (
 	"caucus/study"
 )
 
-// Keys holds one key for each running study with noise at the coordinator. The key encrypts the
-// study's ballots and running sum in PostgreSQL, which does not overwrite deleted rows. Keys are
-// never on a disk. The leader makes them and sends them to the replicas that stand by
+// StudyKeys holds one key for each running study with noise at the coordinator. The key encrypts
+// the study's ballots and running sum in PostgreSQL, which does not overwrite deleted rows.
+// StudyKeys are never on a disk. The leader makes them and sends them to the replicas that stand by
 // (coordinator/studykeys.go), so any of them can go on. While a study runs, each of these machines
 // can thus read its ballots. Once the study is over, the leader forgets its key, and so does each
 // replica when it hears of that: one that is cut off, when it hears a leader again, leads or ends.
 // After that, nobody can read a ballot from PostgreSQL's disk, log or backup. A leader that lacks
 // keys asks the parties for the same bytes again (AskAgain).
-type Keys struct {
+type StudyKeys struct {
 	mu      sync.Mutex            // guards the rest
 	of      map[study.Hash][]byte // empty for a study that needs no key
 	changed chan struct{}         // closed at the next change
 }
 
-// NewKeys returns a set without keys, as of a process that has just started: none is ever read from
-// a disk.
-func NewKeys() *Keys { return &Keys{of: map[study.Hash][]byte{}, changed: make(chan struct{})} }
+// NewStudyKeys returns a set without keys, as of a process that has just started: none is ever read
+// from a disk.
+func NewStudyKeys() *StudyKeys {
+	return &StudyKeys{of: map[study.Hash][]byte{}, changed: make(chan struct{})}
+}
 
 // All returns a copy of the keys, and a channel that is closed when they change.
-func (k *Keys) All() (all map[study.Hash][]byte, changed <-chan struct{}) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	all = maps.Clone(k.of)
+func (s *StudyKeys) All() (all map[study.Hash][]byte, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all = maps.Clone(s.of)
 	maps.DeleteFunc(all, func(_ study.Hash, key []byte) bool { return len(key) == 0 })
-	return all, k.changed
+	return all, s.changed
 }
 
 // Replace forgets all keys and takes others, which the leader sent.
-func (k *Keys) Replace(all map[study.Hash][]byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.of = all
-	k.change()
+func (s *StudyKeys) Replace(all map[study.Hash][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of = all
+	s.change()
 }
 
-// Take takes another replica's keys of some studies, in place of those that this one has.
-func (k *Keys) Take(of []study.Hash, all map[study.Hash][]byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// Adopt takes another replica's keys of some studies, in place of those that this one has.
+func (s *StudyKeys) Adopt(of []study.Hash, all map[study.Hash][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, h := range of {
 		if key := all[h]; len(key) == 32 {
-			k.of[h] = key
+			s.of[h] = key
 		}
 	}
-	k.change()
+	s.change()
 }
 
-func (k *Keys) forget(h study.Hash) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if _, known := k.of[h]; known {
-		delete(k.of, h)
-		k.change()
+func (s *StudyKeys) forget(h study.Hash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.of[h]; known {
+		delete(s.of, h)
+		s.change()
 	}
 }
 
-func (k *Keys) change() {
-	close(k.changed)
-	k.changed = make(chan struct{})
+func (s *StudyKeys) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // key returns the key that encrypts a study's ballots and sum in PostgreSQL. It returns nil if the
@@ -167,7 +169,7 @@ func (st *sqlTx) unreadable() (rows []Study, err error) {
 
 // readable reports whether nothing is stored of a study under a key that this process lacks.
 func (st *sqlTx) readable(h study.Hash) (bool, error) {
-	stored, err := database.All(st.ctx, st.tx, func(b *[]byte) []any { return []any{b} }, `SELECT private FROM seal_keys WHERE study = $1 UNION ALL SELECT sum FROM sums WHERE study = $1
+	stored, err := database.QueryAll(st.ctx, st.tx, func(b *[]byte) []any { return []any{b} }, `SELECT private FROM seal_keys WHERE study = $1 UNION ALL SELECT sum FROM sums WHERE study = $1
 		UNION ALL SELECT body FROM (SELECT body FROM contributions WHERE study = $1 AND body IS NOT NULL LIMIT 3) AS few`, h[:])
 	if err != nil || len(stored) == 0 {
 		return true, err
@@ -182,8 +184,8 @@ func (st *sqlTx) readable(h study.Hash) (bool, error) {
 	}), nil
 }
 
-// Unreadable returns the studies for which AskAgain would ask.
-func (s *SQL) Unreadable(ctx context.Context) (all []study.Hash, err error) {
+// UndecryptableStudies returns the studies for which RequestBallotsAgain would ask.
+func (s *SQL) UndecryptableStudies(ctx context.Context) (all []study.Hash, err error) {
 	return all, s.View(ctx, func(tx Tx) error {
 		rows, err := tx.(*sqlTx).unreadable()
 		for _, row := range rows {
@@ -193,11 +195,11 @@ func (s *SQL) Unreadable(ctx context.Context) (all []study.Hash, err error) {
 	})
 }
 
-// AskAgain deletes all ballots and sums of running studies with noise at the coordinator that this
-// process cannot decrypt. It stores that the contributions are lost, so that parties send the bytes
-// that they kept. Answers carried by file must be encrypted again under a new key. It returns the
-// studies.
-func (s *SQL) AskAgain(ctx context.Context, now time.Time) (asked []string, err error) {
+// RequestBallotsAgain deletes all ballots and sums of running studies with noise at the coordinator
+// that this process cannot decrypt. It stores that the contributions are lost, so that parties send
+// the bytes that they kept. Answers carried by file must be encrypted again under a new key. It
+// returns the studies.
+func (s *SQL) RequestBallotsAgain(ctx context.Context, now time.Time) (asked []string, err error) {
 	return asked, s.Update(ctx, func(tx Tx) error {
 		t := tx.(*sqlTx)
 		rows, err := t.unreadable()
@@ -215,7 +217,7 @@ func (s *SQL) AskAgain(ctx context.Context, now time.Time) (asked []string, err 
 			}
 			asked = append(asked, row.Name)
 			if _, err = t.run("UPDATE contributions SET body = NULL WHERE study = $1", row.Hash[:]); err == nil {
-				err = t.LoseSum(row.Hash, now)
+				err = t.MarkSumLost(row.Hash, now)
 			}
 			if err == nil && row.State == study.Folded {
 				err = t.SetState(row.Hash, study.Folded, study.Sealed, row.Reason)

@@ -16,7 +16,7 @@ import (
 type SQL struct {
 	DB      *database.DB
 	path    string
-	Keys    *Keys       // nil in files, where deleted rows are overwritten
+	Keys    *StudyKeys  // nil in files, where deleted rows are overwritten
 	OnError func(error) // called with each failure, if not nil
 }
 
@@ -35,7 +35,7 @@ var File = database.SQLite{
 
 // Create makes the store at path, with mode 0600. It refuses an existing one.
 func Create(path string) (*SQL, error) {
-	db, err := File.Make(path)
+	db, err := File.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
@@ -51,11 +51,11 @@ func Open(path string) (*SQL, error) {
 	}
 	db, err := File.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", database.Redacted(path), Explain(err))
+		return nil, fmt.Errorf("open store %s: %w", database.RedactAddress(path), WithAdvice(err))
 	}
 	s := FromDatabase(path, db)
 	if database.IsServer(path) {
-		s.Keys = NewKeys()
+		s.Keys = NewStudyKeys()
 	}
 	return s, nil
 }
@@ -67,7 +67,7 @@ func FromDatabase(path string, db *database.DB) *SQL { return &SQL{DB: db, path:
 // Copy writes all rows to a new file, as of one moment. The store may be in use.
 func (s *SQL) Copy(ctx context.Context, path string) error {
 	if err := s.DB.Copy(ctx, path); err != nil {
-		return fmt.Errorf("copy store: %w", Explain(err))
+		return fmt.Errorf("copy store: %w", WithAdvice(err))
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (s *SQL) Copy(ctx context.Context, path string) error {
 // Check reads every page and index.
 func (s *SQL) Check(ctx context.Context) error {
 	if err := s.DB.Verify(ctx); err != nil {
-		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", database.Redacted(s.path), err)
+		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", database.RedactAddress(s.path), err)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (s *SQL) View(ctx context.Context, fn func(Tx) error) error {
 func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.Tx) error) error,
 	fn func(Tx) error) error {
 	t := &sqlTx{ctx: ctx, keys: s.Keys}
-	err := Explain(run(ctx, func(tx *sql.Tx) error { t.tx = tx; return fn(t) }))
+	err := WithAdvice(run(ctx, func(tx *sql.Tx) error { t.tx = tx; return fn(t) }))
 	for _, h := range t.over {
 		if err == nil && s.Keys != nil {
 			s.Keys.forget(h)
@@ -113,20 +113,23 @@ func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.
 }
 
 // abandoned reports whether the caller went away.
-func abandoned(err error) bool { return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err) }
+func abandoned(err error) bool {
+	return errors.Is(err, sql.ErrTxDone) ||
+		database.IsInterrupted(err)
+}
 
 // Scrub writes the log back into the file, then empties the log. Deleted rows were overwritten in
 // the file already; emptying the log removes their remaining copies.
 func (s *SQL) Scrub(ctx context.Context) error {
 	if err := s.DB.Scrub(ctx); err != nil {
-		return fmt.Errorf("scrub store: %w", Explain(err))
+		return fmt.Errorf("scrub store: %w", WithAdvice(err))
 	}
 	return nil
 }
 
-// Explain adds advice to a database's error. Most errors are problems of this machine that may
+// WithAdvice adds advice to a database's error. Most errors are problems of this machine that may
 // pass, so callers try again. A broken constraint is a bug, and no retry helps.
-func Explain(err error) error {
+func WithAdvice(err error) error {
 	advice := database.Advice(err, "store")
 	if advice == "" || errors.Is(err, protocol.ErrUnavailable) {
 		return err

@@ -14,7 +14,8 @@ func (st *sqlTx) AddToken(k Token) error {
 		return err
 	}
 	return st.exec("INSERT INTO tokens (id, serial, prefix, labels, quota, created, expires, made_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-		k.ID, k.Serial, k.Prefix, tags, k.Quota, k.Created.UnixMilli(), k.Expires.UnixMilli(), k.By)
+		k.ID, k.Serial, k.Prefix, tags, k.Quota, k.Created.UnixMilli(), k.Expires.UnixMilli(),
+		k.CreatedBy)
 }
 
 const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires, made_by, revoked,
@@ -22,7 +23,7 @@ const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires
 
 func (t *Token) columns() []any {
 	return []any{&t.ID, &t.Serial, &t.Prefix, tagged{&t.Tags}, &t.Quota, millis{&t.Created},
-		millis{&t.Expires}, &t.By, &t.Revoked, &t.Used}
+		millis{&t.Expires}, &t.CreatedBy, &t.Revoked, &t.Used}
 }
 
 func (st *sqlTx) Token(id string) (k Token, err error) {
@@ -30,7 +31,8 @@ func (st *sqlTx) Token(id string) (k Token, err error) {
 }
 
 func (st *sqlTx) Tokens() ([]Token, error) {
-	return database.All(st.ctx, st.tx, (*Token).columns, tokenColumns+"ORDER BY created DESC, id")
+	return database.QueryAll(st.ctx, st.tx, (*Token).columns,
+		tokenColumns+"ORDER BY created DESC, id")
 }
 
 func (st *sqlTx) RevokeToken(id string) error {
@@ -40,7 +42,7 @@ func (st *sqlTx) RevokeToken(id string) error {
 	return st.exec("UPDATE revision SET revocations = revocations + 1")
 }
 
-func (st *sqlTx) Joined(id string, signingKey [32]byte) (name string, certificate []byte,
+func (st *sqlTx) JoinedByToken(id string, signingKey [32]byte) (name string, certificate []byte,
 	err error) {
 	err = st.one([]any{&name, &certificate}, "SELECT name, certificate FROM joined WHERE token = $1 AND signing_key = $2", id, signingKey[:])
 	return name, certificate, err
@@ -50,7 +52,7 @@ func (st *sqlTx) Join(id string, signingKey [32]byte, name string, certificate [
 	return st.exec("INSERT INTO joined (token, signing_key, name, certificate) VALUES ($1, $2, $3, $4)", id, signingKey[:], name, certificate)
 }
 
-func (st *sqlTx) Came(name string) (id string, err error) {
+func (st *sqlTx) TokenOfMember(name string) (id string, err error) {
 	return id, st.one([]any{&id}, "SELECT token FROM joined WHERE name = $1 AND NOT replaced", name)
 }
 

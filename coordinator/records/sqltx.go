@@ -22,7 +22,7 @@ import (
 type sqlTx struct {
 	ctx  context.Context
 	tx   *sql.Tx
-	keys *Keys        // nil: nothing is encrypted
+	keys *StudyKeys   // nil: nothing is encrypted
 	over []study.Hash // studies that end with this transaction
 }
 
@@ -37,7 +37,7 @@ func (st *sqlTx) exec(query string, args ...any) error {
 		return err
 	}
 	if n, err := r.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, ErrNone)
+		return errors.Join(err, ErrNoRow)
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (st *sqlTx) exec(query string, args ...any) error {
 func (st *sqlTx) one(to []any, query string, args ...any) error {
 	err := st.tx.QueryRowContext(st.ctx, query, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNone
+		return ErrNoRow
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func (st *sqlTx) each(read func(scan func(...any) error) error, query string, ar
 	return rows.Err()
 }
 
-func (st *sqlTx) Try(fn func() error) (undone, err error) {
+func (st *sqlTx) Savepoint(fn func() error) (undone, err error) {
 	if _, err := st.run("SAVEPOINT attempt"); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (st *sqlTx) Invitation(serial string) (Invitation, error) {
 	err := st.one([]any{&v.Name, &v.Role, millis{&v.Expires}, &v.Revoked, &key, &v.Certificate},
 		"SELECT v.name, m.role, v.expires, v.revoked, v.signing_key, v.certificate FROM invitations v JOIN members m ON m.name = v.name WHERE v.serial = $1", serial)
 	if err == nil && v.Certificate != nil {
-		err = database.Hash(&v.SigningKey).Scan(key)
+		err = database.ScanHash(&v.SigningKey).Scan(key)
 	}
 	return v, err
 }
@@ -110,7 +110,7 @@ func (st *sqlTx) Member(name string) (role protocol.Role, err error) {
 	return role, st.one([]any{&role}, "SELECT role FROM members WHERE name = $1", name)
 }
 
-func (st *sqlTx) Namesake(name string) (had string, err error) {
+func (st *sqlTx) MemberIgnoringCase(name string) (had string, err error) {
 	return had, st.one([]any{&had}, "SELECT name FROM members WHERE lower(name) = lower($1) ORDER BY name = $1 DESC", name)
 }
 
@@ -177,7 +177,7 @@ func (st *sqlTx) AddCertificate(c Certificate) error {
 	return st.exec("INSERT INTO certificates (serial, name, expires) VALUES ($1, $2, $3)", c.Serial, c.Name, c.Expires.UnixMilli())
 }
 
-func (st *sqlTx) Outlasting(name string, at time.Time) (n int, err error) {
+func (st *sqlTx) CertificatesValidAfter(name string, at time.Time) (n int, err error) {
 	err = st.one([]any{&n}, "SELECT count(*) FROM certificates WHERE name = $1 AND expires > $2 AND NOT revoked", name, at.UnixMilli())
 	return n, err
 }
@@ -235,8 +235,8 @@ func (st *sqlTx) AddPool(d auxdata.Digest, data []byte) error {
 }
 
 func (st *sqlTx) Studies() ([]Study, error) {
-	return database.All(st.ctx, st.tx, func(s *Study) []any {
-		return []any{database.Hash(&s.Hash), &s.Name, millis{&s.Created}, &s.State, &s.Reason}
+	return database.QueryAll(st.ctx, st.tx, func(s *Study) []any {
+		return []any{database.ScanHash(&s.Hash), &s.Name, millis{&s.Created}, &s.State, &s.Reason}
 	}, "SELECT hash, name, created, state, reason FROM studies ORDER BY created DESC, name")
 }
 
@@ -303,7 +303,7 @@ func (st *sqlTx) AddAmendment(h study.Hash, a study.Signed, number int) error {
 }
 
 func (st *sqlTx) Amendments(h study.Hash) ([]study.Signed, error) {
-	return database.All(st.ctx, st.tx, func(a *study.Signed) []any { return []any{&a.Document, &a.Signature} }, "SELECT document, signature FROM amendments WHERE study = $1 ORDER BY number", h[:])
+	return database.QueryAll(st.ctx, st.tx, func(a *study.Signed) []any { return []any{&a.Document, &a.Signature} }, "SELECT document, signature FROM amendments WHERE study = $1 ORDER BY number", h[:])
 }
 
 func (st *sqlTx) AddRelease(h study.Hash, r Release) error {
@@ -323,7 +323,7 @@ func (st *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, err
 	err := st.each(func(scan func(...any) error) error {
 		var party study.PartyID
 		var d study.BodyDigest
-		err := scan(&party, database.Hash(&d))
+		err := scan(&party, database.ScanHash(&d))
 		all[party] = d
 		return err
 	}, "SELECT party, digest FROM contributions WHERE study = $1", h[:])
@@ -332,7 +332,7 @@ func (st *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, err
 
 func (st *sqlTx) Receipt(h study.Hash, p study.PartyID) (protocol.Receipt, error) {
 	r := protocol.Receipt{Plan: h, Party: p}
-	return r, st.one([]any{database.Hash(&r.Body), &r.Document, &r.Signature}, "SELECT digest, receipt, signature FROM contributions WHERE study = $1 AND party = $2", h[:], p)
+	return r, st.one([]any{database.ScanHash(&r.Body), &r.Document, &r.Signature}, "SELECT digest, receipt, signature FROM contributions WHERE study = $1 AND party = $2", h[:], p)
 }
 
 func (st *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
@@ -349,7 +349,7 @@ func (st *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
 
 func (st *sqlTx) Decline(h study.Hash, p study.PartyID) (first bool, err error) {
 	err = st.exec("INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, ErrNoRow) {
 		return false, nil
 	}
 	return err == nil, err
@@ -362,15 +362,16 @@ func (st *sqlTx) Contributions(h study.Hash) (received, lost int, err error) {
 }
 
 func (st *sqlTx) Declined(h study.Hash) ([]study.PartyID, error) {
-	return database.All(st.ctx, st.tx, func(p *study.PartyID) []any { return []any{p} }, "SELECT party FROM declines WHERE study = $1 ORDER BY party", h[:])
+	return database.QueryAll(st.ctx, st.tx, func(p *study.PartyID) []any { return []any{p} }, "SELECT party FROM declines WHERE study = $1 ORDER BY party", h[:])
 }
 
-func (st *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error) {
+func (st *sqlTx) UnsummedContributions(h study.Hash, after study.PartyID, n int) ([]Contribution,
+	error) {
 	var all []Contribution
 	size := 0
 	err := st.each(func(scan func(...any) error) error {
 		var c Contribution
-		err := scan(&c.Party, database.Hash(&c.Digest), &c.Body)
+		err := scan(&c.Party, database.ScanHash(&c.Digest), &c.Body)
 		all = append(all, c)
 		if size += len(c.Body); err == nil && size >= batchBytes {
 			err = errEnough
@@ -405,7 +406,7 @@ func (st *sqlTx) Body(h study.Hash, p study.PartyID) (body []byte, err error) {
 func (st *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
 	var digest []byte
 	err = st.one([]any{&contributions, &sum, &digest}, "SELECT contributions, sum, digest FROM sums WHERE study = $1", h[:])
-	if errors.Is(err, ErrNone) {
+	if errors.Is(err, ErrNoRow) {
 		return nil, 0, nil
 	}
 	if err == nil && !bytes.Equal(digest, sumDigest(sum, contributions)) {
@@ -440,22 +441,23 @@ func (st *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []Co
 	return nil
 }
 
-func (st *sqlTx) AddWitnessed(w HeadProof) error {
+func (st *sqlTx) AddHeadProof(w HeadProof) error {
 	_, err := st.run(`INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-		w.Head.Hash[:], w.Head.Sequence, w.Shown.Kind, w.Shown.Document, w.Shown.Signature, w.By,
-		w.At.UnixMilli())
+		w.Head.Hash[:], w.Head.Sequence, w.Document.Kind, w.Document.Document, w.Document.Signature,
+		w.ShownBy,
+		w.ShownAt.UnixMilli())
 	return err
 }
 
-func (st *sqlTx) Witnessed() ([]HeadProof, error) {
-	return database.All(st.ctx, st.tx, func(w *HeadProof) []any {
-		return []any{database.Hash(&w.Head.Hash), &w.Head.Sequence, &w.Shown.Kind,
-			&w.Shown.Document, &w.Shown.Signature, &w.By, millis{&w.At}}
+func (st *sqlTx) HeadProofs() ([]HeadProof, error) {
+	return database.QueryAll(st.ctx, st.tx, func(w *HeadProof) []any {
+		return []any{database.ScanHash(&w.Head.Hash), &w.Head.Sequence, &w.Document.Kind,
+			&w.Document.Document, &w.Document.Signature, &w.ShownBy, millis{&w.ShownAt}}
 	}, "SELECT hash, sequence, kind, document, signature, shown_by, shown FROM witnessed ORDER BY sequence, hash")
 }
 
-func (st *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error {
+func (st *sqlTx) MarkLost(h study.Hash, parties []study.PartyID, noticed time.Time) error {
 	for _, p := range parties {
 		if err := st.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], p); err != nil {
 			return err
@@ -467,7 +469,7 @@ func (st *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) 
 	return nil
 }
 
-func (st *sqlTx) LoseSum(h study.Hash, noticed time.Time) error {
+func (st *sqlTx) MarkSumLost(h study.Hash, noticed time.Time) error {
 	if _, err := st.run("DELETE FROM sums WHERE study = $1", h[:]); err != nil {
 		return err
 	}
@@ -498,7 +500,7 @@ func (st *sqlTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
 	return st.exec("UPDATE contributions SET body = $1 WHERE study = $2 AND party = $3 AND body IS NULL", body, h[:], p)
 }
 
-func (st *sqlTx) Drop(h study.Hash, parties []study.PartyID) error {
+func (st *sqlTx) DropContributions(h study.Hash, parties []study.PartyID) error {
 	for _, p := range parties {
 		if _, err := st.run("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
 			return err
@@ -510,10 +512,10 @@ func (st *sqlTx) Drop(h study.Hash, parties []study.PartyID) error {
 	return nil
 }
 
-func (st *sqlTx) Clock() (last time.Time, err error) {
+func (st *sqlTx) LastTime() (last time.Time, err error) {
 	return last, st.one([]any{millis{&last}}, "SELECT time FROM clock")
 }
 
-func (st *sqlTx) SetClock(now time.Time) error {
+func (st *sqlTx) SetLastTime(now time.Time) error {
 	return st.exec("INSERT INTO clock (one, time) VALUES (TRUE, $1) ON CONFLICT (one) DO UPDATE SET time = excluded.time", now.UnixMilli())
 }

@@ -28,61 +28,61 @@ type Store interface {
 	Close() error
 }
 
-// ErrNone is wrapped by what a look-up in Tx returns if there is no such row.
-var ErrNone = errors.New("no such row")
+// ErrNoRow is wrapped by what a look-up in Tx returns if there is no such row.
+var ErrNoRow = errors.New("no such row")
 
 // ErrDamagedSum refuses a running sum whose digest is another than when it was stored. The
-// contributions in it are lost and must be sent again (Tx.LoseSum).
+// contributions in it are lost and must be sent again (Tx.MarkSumLost).
 var ErrDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
 
 // Tx is one transaction on the store, for one goroutine, and ends with Update or View. A look-up
-// without a row returns ErrNone.
+// without a row returns ErrNoRow.
 type Tx interface {
-	// Try runs fn in a savepoint. If fn fails, its writes are undone, undone is its error, and the
-	// transaction may go on. After err the transaction must end.
-	Try(fn func() error) (undone, err error)
+	// Savepoint runs fn in a savepoint. If fn fails, its writes are undone, undone is its error,
+	// and the transaction may go on. After err the transaction must end.
+	Savepoint(fn func() error) (undone, err error)
 
-	// Certificate finds a member's certificate by serial, or ErrNone.
+	// Certificate finds a member's certificate by serial, or ErrNoRow.
 	Certificate(serial string) (Certificate, error)
 	// Invitation finds an invitation by its certificate's serial.
 	Invitation(serial string) (Invitation, error)
-	// Member returns a member's role, or ErrNone.
+	// Member returns a member's role, or ErrNoRow.
 	Member(name string) (protocol.Role, error)
-	// Namesake returns the member with this name, also if upper and lower case differ.
-	Namesake(name string) (string, error)
+	// MemberIgnoringCase returns the member with this name, also if upper and lower case differ.
+	MemberIgnoringCase(name string) (string, error)
 	// Members lists all members by name, with their status at a time.
 	Members(now time.Time) ([]admin.Member, error)
 	AddMember(name string, role protocol.Role) error
 	AddInvitation(Invitation) error
 	Redeem(serial string, signingKey [32]byte, certificate []byte) error
 	AddCertificate(Certificate) error
-	// Outlasting counts a member's certificates that are still valid after the time at.
-	Outlasting(name string, at time.Time) (int, error)
+	// CertificatesValidAfter counts a member's certificates that are still valid after the time at.
+	CertificatesValidAfter(name string, at time.Time) (int, error)
 	// Revoke ends a member's certificates and invitations, and raises the revision.
 	Revoke(name string) error
 	// Revision counts the revocations.
 	Revision() (int64, error)
 
 	AddToken(Token) error
-	// Token returns a token or ErrNone; Tokens lists all, newest first. Token.Used counts the
+	// Token returns a token or ErrNoRow; Tokens lists all, newest first. Token.Used counts the
 	// places that Join took.
 	Token(id string) (Token, error)
 	Tokens() ([]Token, error)
 	// RevokeToken makes a token unusable, and raises the revision of the list of members.
 	RevokeToken(id string) error
-	// Joined returns the name and certificate that a key obtained with a token, or ErrNone.
-	Joined(id string, signingKey [32]byte) (name string, certificate []byte, err error)
-	// Join stores what Joined returns. A name and a key use up one place of the
+	// JoinedByToken returns the name and certificate that a key obtained with a token, or ErrNoRow.
+	JoinedByToken(id string, signingKey [32]byte) (name string, certificate []byte, err error)
+	// Join stores what JoinedByToken returns. A name and a key use up one place of the
 	// token, however often they come.
 	Join(id string, signingKey [32]byte, name string, certificate []byte) error
-	// Came returns the token by which a member joined, or ErrNone.
-	Came(name string) (id string, err error)
+	// TokenOfMember returns the token by which a member joined, or ErrNoRow.
+	TokenOfMember(name string) (id string, err error)
 	// Replace separates a name from the token by which it joined, because another member has the
-	// name now. Came no longer returns the token. The token's place stays taken.
+	// name now. TokenOfMember no longer returns the token. The token's place stays taken.
 	Replace(name string) error
 	SetTags(name string, l admin.Tags) error
 
-	// PoolSize is a pool's size in bytes, or ErrNone.
+	// PoolSize is a pool's size in bytes, or ErrNoRow.
 	PoolSize(auxdata.Digest) (uint64, error)
 	// Pool reads at most n bytes of a pool from an offset. At the pool's end it returns none.
 	Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error)
@@ -90,13 +90,13 @@ type Tx interface {
 
 	// Studies lists all, newest first, without plans.
 	Studies() ([]Study, error)
-	// Study returns a study with its plan, or ErrNone.
+	// Study returns a study with its plan, or ErrNoRow.
 	Study(study.Hash) (Study, error)
 	AddStudy(Study) error
-	// AddForecast stores the operator's forecast of a study; Forecast is ErrNone if there is none.
+	// AddForecast stores the operator's forecast of a study; Forecast is ErrNoRow if there is none.
 	AddForecast(study.Hash, study.Signed) error
 	Forecast(study.Hash) (study.Signed, error)
-	// SetState changes a study's state. It fails with ErrNone unless the study is in the state
+	// SetState changes a study's state. It fails with ErrNoRow unless the study is in the state
 	// from. A final state also deletes ballots, sum and the key for carried answers.
 	SetState(h study.Hash, from, s study.State, reason string) error
 	AddRelease(study.Hash, Release) error
@@ -111,27 +111,27 @@ type Tx interface {
 	Received(study.Hash) (map[study.PartyID]study.BodyDigest, error)
 	// Contributions counts the received contributions, and those of them whose bytes are lost.
 	Contributions(study.Hash) (received, lost int, err error)
-	// Receipt returns a party's receipt, or ErrNone.
+	// Receipt returns a party's receipt, or ErrNoRow.
 	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
 	AddContribution(r protocol.Receipt, body []byte) error
 	// Decline records that a party takes no part. first is false if it was recorded before.
 	Decline(study.Hash, study.PartyID) (first bool, err error)
 	Declined(study.Hash) ([]study.PartyID, error)
-	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of
-	// their parties. It begins with the party that follows after. It returns fewer if they are
-	// large, and none only at the end.
-	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
-	// Body returns a contribution's bytes. It returns ErrNone if they are in the sum, lost or
+	// UnsummedContributions returns up to n contributions that are neither in the sum nor lost, in
+	// the order of their parties. It begins with the party that follows after. It returns fewer if
+	// they are large, and none only at the end.
+	UnsummedContributions(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
+	// Body returns a contribution's bytes. It returns ErrNoRow if they are in the sum, lost or
 	// deleted.
 	Body(study.Hash, study.PartyID) ([]byte, error)
-	// Lose deletes the bodies of parties and stores when their loss was noticed.
-	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
-	// LoseSum deletes the sum. The contributions in it are then lost.
-	LoseSum(h study.Hash, noticed time.Time) error
+	// MarkLost deletes the bodies of parties and stores when their loss was noticed.
+	MarkLost(h study.Hash, parties []study.PartyID, noticed time.Time) error
+	// MarkSumLost deletes the sum. The contributions in it are then lost.
+	MarkSumLost(h study.Hash, noticed time.Time) error
 	Lost(study.Hash) (map[study.PartyID]time.Time, error)
 	Restore(h study.Hash, p study.PartyID, body []byte) error
-	// Drop deletes contributions, lost ones too, and their receipts.
-	Drop(h study.Hash, parties []study.PartyID) error
+	// DropContributions deletes contributions, lost ones too, and their receipts.
+	DropContributions(h study.Hash, parties []study.PartyID) error
 	// Sum is the stored sum and its number of contributions; nil and 0 if there is none. A sum that
 	// changed on disk is ErrDamagedSum.
 	Sum(study.Hash) (sum []byte, contributions int, err error)
@@ -139,21 +139,21 @@ type Tx interface {
 	SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error
 
 	// SealKey returns a study's private key for answers, and the coordinator's signing key when it
-	// was made, or ErrNone.
+	// was made, or ErrNoRow.
 	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
 	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
-	// ReceiptKey is the key that encrypts a party's receipt, ErrNone if the party's answer was not
+	// ReceiptKey is the key that encrypts a party's receipt, ErrNoRow if the party's answer was not
 	// carried by file.
 	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 
-	// AddWitnessed stores a testimony, once.
-	AddWitnessed(HeadProof) error
-	Witnessed() ([]HeadProof, error)
+	// AddHeadProof stores a testimony, once.
+	AddHeadProof(HeadProof) error
+	HeadProofs() ([]HeadProof, error)
 
-	// Clock is the last stored time, ErrNone if there is none.
-	Clock() (time.Time, error)
-	SetClock(time.Time) error
+	// LastTime is the last stored time, ErrNoRow if there is none.
+	LastTime() (time.Time, error)
+	SetLastTime(time.Time) error
 }
 
 // Certificate is a member's certificate as issued: Serial is hexadecimal and unique, and expiry and
@@ -179,18 +179,18 @@ type Invitation struct {
 }
 
 // Token is a join token without its secret. Used counts the enrolments that it paid for, at most
-// Quota; By is the operator who made it.
+// Quota; CreatedBy is the operator who made it.
 type Token struct {
-	ID      string
-	Serial  string
-	Prefix  string
-	Tags    admin.Tags
-	Quota   int
-	Used    int
-	Created time.Time
-	Expires time.Time
-	By      string
-	Revoked bool
+	ID        string
+	Serial    string
+	Prefix    string
+	Tags      admin.Tags
+	Quota     int
+	Used      int
+	Created   time.Time
+	Expires   time.Time
+	CreatedBy string
+	Revoked   bool
 }
 
 // Study is a study's row. Plan is the canonical bytes that Hash names, Signature the coordinator's
@@ -219,10 +219,11 @@ type Contribution struct {
 	Body   []byte
 }
 
-// HeadProof is a document that the caller By showed. It names a ledger entry that the ledger lacks.
+// HeadProof is a document that the caller ShownBy showed. It names a ledger entry that the ledger
+// lacks.
 type HeadProof struct {
-	Head  privacy.Head
-	Shown protocol.ShownHead
-	By    string
-	At    time.Time
+	Head     privacy.Head
+	Document protocol.ShownHead
+	ShownBy  string
+	ShownAt  time.Time
 }

@@ -81,7 +81,7 @@ func storeTransactions(t *testing.T, s Store) {
 		t.Errorf("update gives %v", err)
 	}
 	view(t, s, func(tx Tx) {
-		if _, err := tx.Member("a"); !errors.Is(err, ErrNone) {
+		if _, err := tx.Member("a"); !errors.Is(err, ErrNoRow) {
 			t.Errorf("a failed transaction left something: %v", err)
 		}
 	})
@@ -99,7 +99,7 @@ func storeTransactions(t *testing.T, s Store) {
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddMember("b", protocol.RoleParty))
 		view(t, s, func(tx Tx) {
-			if _, err := tx.Member("b"); !errors.Is(err, ErrNone) {
+			if _, err := tx.Member("b"); !errors.Is(err, ErrNoRow) {
 				t.Errorf("a view sees what is not committed: %v", err)
 			}
 		})
@@ -128,11 +128,11 @@ func storeTransactions(t *testing.T, s Store) {
 func storeTokens(t *testing.T, s Store) {
 	now := time.UnixMilli(1e12).UTC()
 	made := Token{ID: "k", Serial: "5", Prefix: "dev-", Tags: admin.Tags{"site": "ward"},
-		Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
+		Quota: 2, Created: now, Expires: now.Add(time.Hour), CreatedBy: "op"}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddToken(made))
 		must(0, tx.AddToken(Token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1,
-			Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
+			Created: now.Add(time.Second), Expires: now.Add(time.Hour), CreatedBy: "op"}))
 		must(0, tx.AddMember("dev-1", protocol.RoleParty))
 		must(0, tx.SetTags("dev-1", made.Tags))
 		return tx.Join("k", [32]byte{1}, "dev-1", []byte("certificate"))
@@ -162,29 +162,29 @@ func storeTokens(t *testing.T, s Store) {
 			!reflect.DeepEqual(all[1], made) {
 			t.Errorf("tokens %+v", all)
 		}
-		name, certificate, err := tx.Joined("k", [32]byte{1})
+		name, certificate, err := tx.JoinedByToken("k", [32]byte{1})
 		if name != "dev-1" || string(certificate) != "certificate" || err != nil {
 			t.Errorf("joined %s %s: %v", name, certificate, err)
 		}
-		if _, _, err := tx.Joined("l", [32]byte{1}); !errors.Is(err, ErrNone) {
+		if _, _, err := tx.JoinedByToken("l", [32]byte{1}); !errors.Is(err, ErrNoRow) {
 			t.Errorf("who has not joined: %v", err)
 		}
-		if id := must(tx.Came("dev-1")); id != "k" {
+		if id := must(tx.TokenOfMember("dev-1")); id != "k" {
 			t.Errorf("came by %q", id)
 		}
-		if err := second(tx.Came("nobody")); !errors.Is(err, ErrNone) {
+		if err := second(tx.TokenOfMember("nobody")); !errors.Is(err, ErrNoRow) {
 			t.Errorf("nobody came: %v", err)
 		}
 		if m := must(tx.Members(now))[0]; m.Token != "k" || m.Tags.String() != "site=ward" {
 			t.Errorf("member %+v", m)
 		}
-		if _, err := tx.Token("m"); !errors.Is(err, ErrNone) {
+		if _, err := tx.Token("m"); !errors.Is(err, ErrNoRow) {
 			t.Errorf("no token: %v", err)
 		}
 	})
 	update(t, s, func(tx Tx) error { return tx.Replace("dev-1") })
 	view(t, s, func(tx Tx) {
-		if err := second(tx.Came("dev-1")); !errors.Is(err, ErrNone) {
+		if err := second(tx.TokenOfMember("dev-1")); !errors.Is(err, ErrNoRow) {
 			t.Errorf("who was invited anew came: %v", err)
 		}
 		if m := must(tx.Members(now))[0]; m.Token != "" || must(tx.Token("k")).Used != 1 {
@@ -221,7 +221,7 @@ func storeMembers(t *testing.T, s Store) {
 			t.Errorf("invitation %+v", v)
 		}
 		must(0, tx.Redeem("1", [32]byte{7}, []byte("certificate")))
-		if err := tx.Redeem("1", [32]byte{8}, []byte("another")); !errors.Is(err, ErrNone) {
+		if err := tx.Redeem("1", [32]byte{8}, []byte("another")); !errors.Is(err, ErrNoRow) {
 			t.Errorf("redeemed twice: %v", err)
 		}
 		must(0, tx.AddCertificate(Certificate{Serial: "2", Name: "p",
@@ -240,13 +240,13 @@ func storeMembers(t *testing.T, s Store) {
 		for _, err := range []error{
 			second(tx.Certificate("3")), second(tx.Invitation("3")), second(tx.Member("q")),
 		} {
-			if !errors.Is(err, ErrNone) {
+			if !errors.Is(err, ErrNoRow) {
 				t.Errorf("what is not there: %v", err)
 			}
 		}
 	})
 	update(t, s, func(tx Tx) error {
-		if err := tx.Revoke("q"); !errors.Is(err, ErrNone) {
+		if err := tx.Revoke("q"); !errors.Is(err, ErrNoRow) {
 			t.Errorf("revoked nobody: %v", err)
 		}
 		return tx.Revoke("p")
@@ -298,7 +298,7 @@ func storePools(t *testing.T, s Store) {
 					}
 				}
 			}
-			if _, err := tx.PoolSize(auxdata.Digest{9}); !errors.Is(err, ErrNone) {
+			if _, err := tx.PoolSize(auxdata.Digest{9}); !errors.Is(err, ErrNoRow) {
 				t.Errorf("unknown pool: %v", err)
 			}
 		})
@@ -397,7 +397,7 @@ func storeStudies(t *testing.T, s Store) {
 		}
 		for _, err := range []error{second(tx.Forecast(g)), second(tx.Study(study.Hash{9})),
 			second(tx.Receipt(h, "d")), second(tx.Release(h))} {
-			if !errors.Is(err, ErrNone) {
+			if !errors.Is(err, ErrNoRow) {
 				t.Errorf("what is not there: %v", err)
 			}
 		}
@@ -419,13 +419,13 @@ func storeStudies(t *testing.T, s Store) {
 		}
 	})
 	update(t, s, func(tx Tx) error {
-		first := must(tx.Unfolded(h, "", 2))
+		first := must(tx.UnsummedContributions(h, "", 2))
 		if len(first) != 2 || first[0].Party != "a" || string(first[1].Body) != "body bb" ||
 			first[1].Digest != (study.BodyDigest{2}) {
 			t.Errorf("batch %+v", first)
 		}
 		must(0, tx.SetSum(h, []byte("sum"), 2, first))
-		rest := must(tx.Unfolded(h, "", 9))
+		rest := must(tx.UnsummedContributions(h, "", 9))
 		if len(rest) != 1 || rest[0].Party != "ccc" {
 			t.Errorf("rest %+v", rest)
 		}
@@ -438,7 +438,7 @@ func storeStudies(t *testing.T, s Store) {
 	})
 	if err := s.Update(context.Background(), func(tx Tx) error {
 		return tx.SetState(h, study.Sealed, study.Folded, "")
-	}); !errors.Is(err, ErrNone) {
+	}); !errors.Is(err, ErrNoRow) {
 		t.Errorf("a study that is open was folded: %v", err)
 	}
 	release := Release{Document: []byte("d"), Signature: []byte("s"), LedgerEntry: 7}
@@ -454,7 +454,7 @@ func storeStudies(t *testing.T, s Store) {
 			must(tx.LedgerEntry()) != 7 {
 			t.Errorf("release %+v", got)
 		}
-		if _, n, _ := tx.Sum(h); n != 0 || len(must(tx.Unfolded(g, "", 9))) != 0 ||
+		if _, n, _ := tx.Sum(h); n != 0 || len(must(tx.UnsummedContributions(g, "", 9))) != 0 ||
 			len(must(tx.Received(g))) != 1 {
 			t.Error("a study that is over keeps a sum or a ballot, or lost a receipt")
 		}

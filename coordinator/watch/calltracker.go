@@ -41,18 +41,18 @@ func NewCallTracker(log *slog.Logger) *CallTracker {
 	return &CallTracker{log: log, members: map[string]*present{}}
 }
 
-// Note records a member's call. A restarted process never comes back. So if a process calls again
-// after another process with the same identity, the two run side by side.
-func (p *CallTracker) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
+// RecordCall records a member's call. A restarted process never comes back. So if a process calls
+// again after another process with the same identity, the two run side by side.
+func (c *CallTracker) RecordCall(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
 	if caller.Role != protocol.RoleParty {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m := p.members[caller.Name]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.members[caller.Name]
 	if m == nil {
 		m = &present{}
-		p.members[caller.Name] = m
+		c.members[caller.Name] = m
 	}
 	if m.seen = now; len(r.Run) == 0 { // a person made this call, not an agent
 		return
@@ -73,7 +73,7 @@ func (p *CallTracker) Note(caller protocol.Caller, r *pb.ListRequest, now time.T
 	}
 	if slices.Contains(m.runs, run) {
 		if m.twice.IsZero() {
-			p.log.Warn("one identity calls from two processes: an agent's state folder was copied, or it runs on two machines", "party", caller.Name)
+			c.log.Warn("one identity calls from two processes: an agent's state folder was copied, or it runs on two machines", "party", caller.Name)
 		}
 		m.twice = now
 	}
@@ -84,11 +84,11 @@ func (p *CallTracker) Note(caller protocol.Caller, r *pb.ListRequest, now time.T
 	m.run = run
 }
 
-// Member returns when a member last called, and in how many places it runs.
-func (p *CallTracker) Member(name string, now time.Time) (seen int64, runs uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m := p.members[name]
+// LastCall returns when a member last called, and in how many places it runs.
+func (c *CallTracker) LastCall(name string, now time.Time) (seen int64, runs uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.members[name]
 	if m == nil {
 		return 0, 0
 	}
@@ -99,27 +99,27 @@ func (p *CallTracker) Member(name string, now time.Time) (seen int64, runs uint3
 }
 
 // waiting returns, per study, why the study waits for a member, as the member's last call reported.
-func (p *CallTracker) waiting(name string) map[study.Hash]protocol.Wait {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m := p.members[name]; m != nil {
+func (c *CallTracker) waiting(name string) map[study.Hash]protocol.Wait {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[name]; m != nil {
 		return maps.Clone(m.waits)
 	}
 	return nil
 }
 
 // Statuses returns the last call and the reported wait of each party in a study.
-func (p *CallTracker) Statuses(h study.Hash, parties []string,
+func (c *CallTracker) Statuses(h study.Hash, parties []string,
 	declined []string) (out []*pb.PartyStatus) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	no := make(map[string]bool, len(declined))
 	for _, name := range declined {
 		no[name] = true
 	}
 	for _, name := range parties {
 		s := &pb.PartyStatus{Party: name}
-		if m := p.members[name]; m != nil {
+		if m := c.members[name]; m != nil {
 			s.SeenUnixMillis, s.What = m.seen.UnixMilli(), string(m.waits[h])
 		}
 		if s.What == "" && no[name] {

@@ -15,7 +15,7 @@ import (
 
 // collector reads the coordinator's state from snapshots when Prometheus asks. It waits for no
 // fold.
-type collector struct{ server *Sources }
+type collector struct{ server *WatchedParts }
 
 var (
 	membersMetric = prometheus.NewDesc("caucus_members", "Parties and operators.",
@@ -63,14 +63,14 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	defer stop()
 	is := c.server.Health()
 	now := is.Now
-	flag(ledgerMetric, is.Behind)
-	flag(clockMetric, is.Doubt != nil)
-	flag(damagedMetric, is.Damaged)
-	if free, err := c.server.Config.Free(); err == nil {
+	flag(ledgerMetric, is.LedgerBehind)
+	flag(clockMetric, is.ClockDoubt != nil)
+	flag(damagedMetric, is.StoreDamaged)
+	if free, err := c.server.Config.FreeBytes(); err == nil {
 		gauge(freeMetric, float64(free))
 	}
-	if is.Helped {
-		flag(helperMetric, !is.Silent.IsZero())
+	if is.HasHelper {
+		flag(helperMetric, !is.HelperSilentSince.IsZero())
 	}
 	gauge(uploadsMetric, float64(is.Uploads))
 	gauge(expiryMetric, c.server.AuthorityEnds.Sub(now).Seconds(), "authority")

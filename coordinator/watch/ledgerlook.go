@@ -15,7 +15,7 @@ import (
 // the ledger, so a release that draws noise delays it. So only one goroutine reads at a time, only
 // when somebody opens the page, and a page load waits for the reading at most patience.
 type ledgerLook struct {
-	server *Sources
+	server *WatchedParts
 	under  sync.WaitGroup
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -65,7 +65,7 @@ const (
 	shownDelta = 1e-6
 )
 
-func (l *ledgerLook) open(s *Sources) {
+func (l *ledgerLook) open(s *WatchedParts) {
 	l.server, l.every, l.totals = s, 1, privacy.NewTotals()
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	for _, u := range privacy.Units() {

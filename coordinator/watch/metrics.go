@@ -6,20 +6,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Counts holds the coordinator's counters and timings since its start. It names no party or study,
+// Metrics holds the coordinator's counters and timings since its start. It names no party or study,
 // and for a contribution it counts only the size. So a reader of metrics learns the coordinator's
 // state, and about a study no more than its members learn.
-type Counts struct {
+type Metrics struct {
 	Registry *prometheus.Registry
 
 	Contributions, ContributionBytes, Releases, BadWitnesses prometheus.Counter
 
-	Commits, Folds prometheus.Histogram // seconds
+	CommitSeconds, FoldSeconds prometheus.Histogram // seconds
 }
 
-// NewCounts registers all counters at 0 in a registry of their own.
-func NewCounts() *Counts {
-	c := &Counts{Registry: prometheus.NewRegistry()}
+// NewMetrics registers all counters at 0 in a registry of their own.
+func NewMetrics() *Metrics {
+	c := &Metrics{Registry: prometheus.NewRegistry()}
 	counter := func(name, help string) prometheus.Counter {
 		m := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 		c.Registry.MustRegister(m)
@@ -37,11 +37,14 @@ func NewCounts() *Counts {
 	c.Releases = counter("caucus_releases_total", "Studies released.")
 	c.BadWitnesses = counter("caucus_bad_witnesses_total", "Documents shown that this coordinator did not sign.")
 	// A commit waits for the disk, for milliseconds. A fold adds up one study.
-	c.Commits = seconds("caucus_commit_seconds", "Time from a contribution's last byte to its receipt.", prometheus.ExponentialBuckets(.001, 2, 14))
-	c.Folds = seconds("caucus_fold_seconds", "Time to add up and release a sealed study.",
+	c.CommitSeconds = seconds("caucus_commit_seconds", "Time from a contribution's last byte to its receipt.", prometheus.ExponentialBuckets(.001, 2, 14))
+	c.FoldSeconds = seconds("caucus_fold_seconds", "Time to add up and release a sealed study.",
 		prometheus.ExponentialBuckets(.01, 4, 10))
 	return c
 }
 
-// Since observes the seconds between two readings of the monotonic clock (clock.Elapsed).
-func Since(h prometheus.Observer, from, to time.Duration) { h.Observe((to - from).Seconds()) }
+// ObserveSeconds observes the seconds between two readings of the monotonic clock (clock.Elapsed).
+func ObserveSeconds(h prometheus.Observer, from,
+	to time.Duration) {
+	h.Observe((to - from).Seconds())
+}

@@ -33,7 +33,7 @@ var pageText embed.FS
 //     reader waits for a draw, and a load then shows the last reading. The cost of a load is
 //     bounded (places, lookTime, mostShown).
 type page struct {
-	server    *Sources
+	server    *WatchedParts
 	guard     *webpage.Guard
 	templates *template.Template
 	plans     planCache
@@ -50,7 +50,7 @@ const (
 	mostShownNames   = 120
 )
 
-func newPage(s *Sources) (*page, error) {
+func newPage(s *WatchedParts) (*page, error) {
 	text, err := pageText.ReadFile("page.html")
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func newPage(s *Sources) (*page, error) {
 	}
 	p := &page{
 		server: s, templates: templates, places: make(chan struct{}, 4),
-		guard: &webpage.Guard{Dir: s.Config.Dir, Command: "caucus coordinator page --dir " + s.Config.Dir, Lasts: pageLasts, Clock: s.Config.Clock, Log: s.Config.Log},
+		guard: &webpage.Guard{Dir: s.Config.Dir, Command: "caucus coordinator page --dir " + s.Config.Dir, SessionLifetime: pageLasts, Clock: s.Config.Clock, Log: s.Config.Log},
 	}
 	p.ledger.open(s)
 	return p, nil
@@ -114,7 +114,7 @@ const refresh = 5
 
 func (p *page) top(r *http.Request, title, here string) webpage.Top {
 	return webpage.Top{
-		Title: title, Base: webpage.Base(r), Refresh: refresh, Still: r.URL.Query().Get("still") != "", Here: here, Of: "Coordinator " + p.server.Address,
+		Title: title, Base: webpage.LinkBase(r), Refresh: refresh, Still: r.URL.Query().Get("still") != "", Here: here, Of: "Coordinator " + p.server.Address,
 		About: fmt.Sprintf("As of %s. It started on %s: who called before is not known.", p.server.Config.Clock.Now().UTC().Format("15:04:05 MST"), p.server.Started.UTC().Format("2 January 15:04 MST")),
 	}
 }

@@ -70,7 +70,7 @@ func replicas(all []cluster.Member) []replicaLine {
 	for _, m := range all {
 		state := "gone"
 		switch {
-		case m.Alive && m.Leads:
+		case m.Alive && m.IsLeader:
 			state = fmt.Sprintf("leads, epoch %d", m.Epoch)
 		case m.Alive:
 			state = "stands by"
@@ -237,14 +237,14 @@ func (p *page) members(o *overview, all []admin.Member, open map[study.Hash]stri
 	o.Counts = strings.Join(words, ", ")
 	o.MoreMembers = max(0, len(all)-mostShownMembers)
 	for _, m := range all[:len(all)-o.MoreMembers] {
-		seen, runs := p.server.Presence.Member(m.Name, now)
+		seen, runs := p.server.Calls.LastCall(m.Name, now)
 		if seen != 0 {
 			m.Seen = time.UnixMilli(seen)
 		}
 		m.Twice = runs > 1
 		line := memberLine{Name: m.Name, Role: string(m.Role), Status: m.Status,
 			Expires: m.Expires.Format(time.DateOnly), Called: m.Called(now)}
-		waits := p.server.Presence.waiting(m.Name)
+		waits := p.server.Calls.waiting(m.Name)
 		for _, h := range slices.SortedFunc(maps.Keys(waits), func(a, b study.Hash) int {
 			return strings.Compare(open[a], open[b])
 		}) {
@@ -267,7 +267,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	var have, missing []study.PartyID
 	err = s.Store.View(ctx, func(tx records.Tx) error {
 		row, err := tx.Study(h)
-		if errors.Is(err, records.ErrNone) {
+		if errors.Is(err, records.ErrNoRow) {
 			return errNotHere
 		}
 		if err != nil {
@@ -320,7 +320,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	}
 	if l.State == study.Open {
 		l.Waiting, l.MoreWaits = true, l.MoreMissing
-		for _, status := range s.Presence.Statuses(h, l.Missing, l.Declined) {
+		for _, status := range s.Calls.Statuses(h, l.Missing, l.Declined) {
 			words := protocol.PartyStatus{Party: status.Party, Wait: protocol.Wait(status.What)}
 			if status.SeenUnixMillis != 0 {
 				words.Seen = time.UnixMilli(status.SeenUnixMillis)

@@ -15,9 +15,9 @@ func TestTwoPlaces(t *testing.T) {
 	p, now := NewCallTracker(slog.New(slog.DiscardHandler)), time.Now()
 	call := func(name, run string) uint32 {
 		now = now.Add(time.Second)
-		p.Note(protocol.Caller{Name: name, Role: protocol.RoleParty},
+		p.RecordCall(protocol.Caller{Name: name, Role: protocol.RoleParty},
 			&pb.ListRequest{Run: []byte(run)}, now)
-		_, runs := p.Member(name, now)
+		_, runs := p.LastCall(name, now)
 		return runs
 	}
 	for i := range 30 {

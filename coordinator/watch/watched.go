@@ -35,30 +35,30 @@ type Coordinator interface {
 // Health is the coordinator's state at one moment, for page, metrics and readiness. It names no
 // party and no study.
 type Health struct {
-	Now     time.Time
-	Doubt   error // why the clock is not trusted; nil: it is
-	Behind  bool  // the ledger lacks entries that were published
-	Damaged bool  // a damaged file was found
-	Uploads int   // contributions and pools in memory
-	// Helped: a helper is configured. Silent is since when the helper has not answered; zero: it
-	// answers.
-	Helped bool
-	// Rival says which other leader keeps this one from releasing; nil: none.
-	Rival error
+	Now          time.Time
+	ClockDoubt   error // why the clock is not trusted; nil: it is
+	LedgerBehind bool  // the ledger lacks entries that were published
+	StoreDamaged bool  // a damaged file was found
+	Uploads      int   // contributions and pools in memory
+	// HasHelper: a helper is configured. HelperSilentSince is since when the helper has not
+	// answered; zero: it answers.
+	HasHelper bool
+	// RivalLeader says which other leader keeps this one from releasing; nil: none.
+	RivalLeader error
 	// Replicas are those of this coordinator, as this one hears of them; none: it looks for none.
-	Replicas []cluster.Member
-	Silent   time.Time
+	Replicas          []cluster.Member
+	HelperSilentSince time.Time
 }
 
-// Sources is a coordinator with the parts that the page and the metrics read directly.
-type Sources struct {
+// WatchedParts is a coordinator with the parts that the page and the metrics read directly.
+type WatchedParts struct {
 	Coordinator
 	Config        *folder.Config
 	Store         records.Store
 	Journal       privacy.Journal // the coordinator's ledger
 	Ledger        *privacy.Ledger
-	Presence      *CallTracker
-	Counts        *Counts
+	Calls         *CallTracker
+	Metrics       *Metrics
 	Address       string    // address that parties dial
 	Started       time.Time // when presence began to record callers
 	AuthorityEnds time.Time // the end of the authority's certificate
@@ -79,7 +79,7 @@ type Watcher struct {
 //	/readyz    200 if it can take contributions and release; else 503 with each cause on a line
 //
 // At Config.Page, for people with a link, the page, which names parties and studies (newPage).
-func Listen(s Sources) (w *Watcher, err error) {
+func Listen(s WatchedParts) (w *Watcher, err error) {
 	w = &Watcher{servers: map[net.Listener]*http.Server{}}
 	defer func() {
 		if err != nil {
@@ -122,24 +122,24 @@ func (w *Watcher) listen(what, address string, mux *http.ServeMux, log *slog.Log
 	if err != nil {
 		return nil, fmt.Errorf("listen for %s: %w", what, err)
 	}
-	w.servers[l] = webpage.Server(webpage.Loopback(mux), log)
+	w.servers[l] = webpage.NewServer(webpage.Loopback(mux), log)
 	return l, nil
 }
 
-func (s *Sources) answerMachines(mux *http.ServeMux) error {
-	for _, c := range []prometheus.Collector{collector{s}, collectors.NewGoCollector(),
+func (wp *WatchedParts) answerMachines(mux *http.ServeMux) error {
+	for _, c := range []prometheus.Collector{collector{wp}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
-		if err := s.Counts.Registry.Register(c); err != nil {
+		if err := wp.Metrics.Registry.Register(c); err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
 	}
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Counts.Registry,
+	mux.Handle("GET /metrics", promhttp.HandlerFor(wp.Metrics.Registry,
 		promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.ready(r.Context()); err != nil {
+		if err := wp.ready(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -187,24 +187,24 @@ func (w *Watcher) Close() (err error) {
 
 // ready returns nil if the coordinator can take contributions and release studies. Otherwise its
 // error has one cause on each line, without names of parties or studies.
-func (s *Sources) ready(ctx context.Context) error {
-	health := s.Health()
-	causes := []error{health.Doubt, health.Rival}
-	if health.Damaged {
+func (wp *WatchedParts) ready(ctx context.Context) error {
+	health := wp.Health()
+	causes := []error{health.ClockDoubt, health.RivalLeader}
+	if health.StoreDamaged {
 		causes = append(causes, errors.New("a file of this coordinator is damaged: stop it and restore a backup of the whole folder"))
 	}
-	if health.Behind {
+	if health.LedgerBehind {
 		causes = append(causes, errors.New("the ledger is behind what was published: see caucus ledger verify and caucus ledger reconcile"))
 	}
-	if free, err := s.Config.Free(); err == nil && free < uint64(s.Config.Limits.Body) {
-		causes = append(causes, fmt.Errorf("the disk is nearly full: %d bytes are free, and a contribution may have %d: make room", free, s.Config.Limits.Body))
+	if free, err := wp.Config.FreeBytes(); err == nil && free < uint64(wp.Config.Limits.Body) {
+		causes = append(causes, fmt.Errorf("the disk is nearly full: %d bytes are free, and a contribution may have %d: make room", free, wp.Config.Limits.Body))
 	}
-	if !health.Silent.IsZero() {
-		causes = append(causes, fmt.Errorf("the helper has not answered since %s: call its operator", health.Silent.UTC().Format(time.RFC3339)))
+	if !health.HelperSilentSince.IsZero() {
+		causes = append(causes, fmt.Errorf("the helper has not answered since %s: call its operator", health.HelperSilentSince.UTC().Format(time.RFC3339)))
 	}
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
-	if err := s.Store.View(ctx, func(tx records.Tx) error {
+	if err := wp.Store.View(ctx, func(tx records.Tx) error {
 		_, err := tx.Revision()
 		return err
 	}); err != nil {

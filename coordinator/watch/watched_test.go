@@ -42,7 +42,7 @@ func must[T any](x T, err error) T {
 
 // watched is a coordinator with a real folder. A test decides what the daemon would say.
 type watched struct {
-	watch.Sources
+	watch.WatchedParts
 	health    watch.Health
 	summaries []*pb.Summary
 	unlisted  error
@@ -67,17 +67,17 @@ func newWatched(t *testing.T, change func(*folder.Config)) *watched {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
-	c := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))).Complete()
+	c := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))).WithDefaults()
 	change(&c)
 	c.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	stores := must(folder.OpenStores(c))
 	now := time.Now()
 	w := &watched{http: &http.Client{Jar: must(cookiejar.New(nil)), Timeout: time.Minute}}
-	w.Sources = watch.Sources{Coordinator: w, Config: &c, Store: stores.Store,
+	w.WatchedParts = watch.WatchedParts{Coordinator: w, Config: &c, Store: stores.Store,
 		Journal: stores.Journal, Ledger: must(privacy.Open(stores.Journal, privacy.Config{})),
-		Presence: watch.NewCallTracker(c.Log), Counts: watch.NewCounts(), Address: "127.0.0.1:7443",
+		Calls: watch.NewCallTracker(c.Log), Metrics: watch.NewMetrics(), Address: "127.0.0.1:7443",
 		Started: now, AuthorityEnds: now.AddDate(1, 0, 0)}
-	w.watcher = must(watch.Listen(w.Sources))
+	w.watcher = must(watch.Listen(w.WatchedParts))
 	served := make(chan error, 1)
 	go func() { served <- w.watcher.Serve() }()
 	t.Cleanup(func() {
@@ -185,9 +185,10 @@ func TestMetrics(t *testing.T) {
 			DeadlineUnixMillis: deadline + 9e6},
 		{Name: "next", State: string(study.Open), Roster: 2, DeadlineUnixMillis: deadline},
 		{Name: "over", State: string(study.Released), Roster: 2, Contributed: 2}}
-	w.health = watch.Health{Behind: true, Uploads: 4, Helped: true, Silent: time.Now()}
-	w.Counts.Contributions.Inc()
-	watch.Since(w.Counts.Commits, time.Second, 3*time.Second)
+	w.health = watch.Health{LedgerBehind: true, Uploads: 4, HasHelper: true,
+		HelperSilentSince: time.Now()}
+	w.Metrics.Contributions.Inc()
+	watch.ObserveSeconds(w.Metrics.CommitSeconds, time.Second, 3*time.Second)
 	code, metrics := w.get(t, at+"/metrics", "localhost")
 	for _, want := range []string{`caucus_studies{state="open"} 2`,
 		`caucus_studies{state="failed"} 0`, "caucus_contributions_awaited 4",
@@ -209,7 +210,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("metrics name %s", name)
 		}
 	}
-	if problems := must(testutil.GatherAndLint(w.Counts.Registry)); len(problems) > 0 {
+	if problems := must(testutil.GatherAndLint(w.Metrics.Registry)); len(problems) > 0 {
 		t.Errorf("the names of metrics: %v", problems)
 	}
 	// A foreign page whose name resolves to this machine gets nothing.
@@ -229,11 +230,11 @@ func TestReadiness(t *testing.T) {
 	w := newWatched(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0" })
 	at := "http://" + w.watcher.MetricsAt().String()
 	all := map[string]func(){
-		"the clock jumped": func() { w.health.Doubt = errors.New("the clock jumped") },
-		"another leads":    func() { w.health.Rival = errors.New("another leads") },
-		"is damaged":       func() { w.health.Damaged = true },
-		"ledger is behind": func() { w.health.Behind = true },
-		"has not answered": func() { w.health.Silent = time.Now() },
+		"the clock jumped": func() { w.health.ClockDoubt = errors.New("the clock jumped") },
+		"another leads":    func() { w.health.RivalLeader = errors.New("another leads") },
+		"is damaged":       func() { w.health.StoreDamaged = true },
+		"ledger is behind": func() { w.health.LedgerBehind = true },
+		"has not answered": func() { w.health.HelperSilentSince = time.Now() },
 		"nearly full":      func() { w.Config.Limits.Body = math.MaxInt },
 	}
 	body := w.Config.Limits.Body
@@ -294,12 +295,12 @@ func TestPage(t *testing.T) {
 				Expires: time.Now().Add(time.Hour)}))
 	})
 	caller := protocol.Caller{Name: "p1", Role: protocol.RoleParty}
-	w.Presence.Note(caller, &pb.ListRequest{Run: []byte("run"), Waits: []*pb.Wait{{
+	w.Calls.RecordCall(caller, &pb.ListRequest{Run: []byte("run"), Waits: []*pb.Wait{{
 		PlanHash: open[:], What: string(protocol.WaitDay)}}}, time.Now())
 	w.health.Replicas = []cluster.Member{
-		{Alive: true, State: cluster.State{Address: "a:1", Leads: true, Epoch: 7}},
+		{Alive: true, State: cluster.State{Address: "a:1", IsLeader: true, Epoch: 7}},
 		{Alive: true, State: cluster.State{Address: "b:1"}}, {State: cluster.State{Address: "c:1"}}}
-	w.health.Doubt = errors.New("the clock jumped")
+	w.health.ClockDoubt = errors.New("the clock jumped")
 	for i := range 500 { // more entries than the plot has points
 		must(0, w.Ledger.Spend(t.Context(), fmt.Sprint(i),
 			privacy.PureCost(privacy.Party, 0, big.NewRat(1, 1000))))
@@ -454,8 +455,8 @@ func TestListeners(t *testing.T) {
 	defer taken.Close()
 	w := newWatched(t, func(*folder.Config) {})
 	w.Config.Page, w.Config.Metrics = "127.0.0.1:0", taken.Addr().String()
-	w.Counts = watch.NewCounts()
-	if _, err := watch.Listen(w.Sources); err == nil ||
+	w.Metrics = watch.NewMetrics()
+	if _, err := watch.Listen(w.WatchedParts); err == nil ||
 		!strings.Contains(err.Error(), "listen for metrics") {
 		t.Errorf("a port that is taken: %v", err)
 	}

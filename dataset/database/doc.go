@@ -29,5 +29,5 @@
 //
 // Every column of a query counts as derived: a bound for one record holds only if each row comes
 // from one record and is in the result independently of all others. The person who declares the
-// source vouches for this. [Derives] lists what to check.
+// source vouches for this. [RowDependences] lists what to check.
 package database

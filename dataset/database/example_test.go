@@ -37,8 +37,8 @@ func Example() {
 		Driver:  database.SQLite,
 		DSNFile: "dsn",
 		SQL:     "SELECT born, weight, smoker, seen FROM visits ORDER BY born LIMIT 100",
-	}.Below(folder)
-	fmt.Println(database.Derives(q.SQL))
+	}.RelativeTo(folder)
+	fmt.Println(database.RowDependences(q.SQL))
 	rows, err := database.Open(context.Background(), q)
 	if err != nil {
 		panic(err)

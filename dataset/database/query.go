@@ -45,8 +45,8 @@ type Query struct {
 	SQLFile string `yaml:"sql_file"`
 	// Timeout bounds the whole query; 30m where it is not given.
 	Timeout time.Duration `yaml:"timeout"`
-	// Rows is the most rows that the query may give, 50,000,000 by default. More are an error.
-	Rows int `yaml:"rows"`
+	// MaxRows is the most rows that the query may give, 50,000,000 by default. More are an error.
+	MaxRows int `yaml:"rows"`
 	// Zone is the time zone of the query's session, from the source's mapping; empty: the account's
 	// own.
 	Zone string `yaml:"-"`
@@ -74,8 +74,8 @@ func (q Query) Validate() error {
 		return errors.New("sql: write the query, or give the file that holds it as sql_file: one of the two")
 	case q.Timeout != 0 && (q.Timeout < time.Second || q.Timeout > longestTimeout):
 		return fmt.Errorf("timeout: %v: write 1s to %v, or leave it out", q.Timeout, longestTimeout)
-	case q.Rows < 0:
-		return fmt.Errorf("rows: %d: write the most rows that are right, or leave it out", q.Rows)
+	case q.MaxRows < 0:
+		return fmt.Errorf("rows: %d: write the most rows that are right, or leave it out", q.MaxRows)
 	case q.Zone != "":
 		if _, err := dates.ZoneNamed(q.Zone); err != nil {
 			return err
@@ -87,9 +87,10 @@ func (q Query) Validate() error {
 	return q.reads(q.SQL)
 }
 
-// Below puts a query's relative paths below a folder.
-func (q Query) Below(folder string) Query {
-	q.DSNFile, q.SQLFile = yamlfile.Below(folder, q.DSNFile), yamlfile.Below(folder, q.SQLFile)
+// RelativeTo puts a query's relative paths below a folder.
+func (q Query) RelativeTo(folder string) Query {
+	q.DSNFile, q.SQLFile = yamlfile.ResolvePath(folder, q.DSNFile),
+		yamlfile.ResolvePath(folder, q.SQLFile)
 	return q
 }
 
@@ -139,8 +140,8 @@ func read(key, path string, secret os.FileMode) (string, error) {
 }
 
 // tokens finds the words and signs of a statement outside comments, texts and quoted names. It
-// ignores PostgreSQL's nested comments and $tag$ texts, so Derives may name too much or too little
-// there.
+// ignores PostgreSQL's nested comments and $tag$ texts, so RowDependences may name too much or too
+// little there.
 var tokens = map[string]*regexp.Regexp{
 	Postgres: besides("--[^\n]*", comment, `[eE]'(?:\\.|''|[^'\\])*'?`, `'[^']*'?`, `"[^"]*"?`, `\$\$.*?(?:\$\$|$)`),
 	// MySQL runs what follows /*!
@@ -195,8 +196,8 @@ func (q Query) reads(sql string) error {
 	return nil
 }
 
-// clauses maps a clause's first word, which ends a list of tables, to what Derives reports ("":
-// nothing).
+// clauses maps a clause's first word, which ends a list of tables, to what RowDependences reports
+// ("": nothing).
 var clauses = map[string]string{
 	"DISTINCT": "DISTINCT", "JOIN": "JOIN", "STRAIGHT_JOIN": "JOIN", "GROUP": "GROUP BY", "LIMIT": "LIMIT",
 	"OFFSET": "OFFSET", "FETCH": "FETCH", "OVER": "OVER", "UNION": "UNION", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT",
@@ -207,11 +208,11 @@ var aggregates = regexp.MustCompile(`^(ANY_VALUE|AVG|BIT_(AND|OR|XOR)|BOOL_(AND|
 	`GROUP_CONCAT|JSON_(ARRAYAGG|OBJECTAGG|GROUP_\w+)|MAX|MEDIAN|MIN|MODE|PERCENTILE_\w+|REGR_\w+|STD|STDDEV\w*|` +
 	`SUM|TOTAL|VAR_\w+|VARIANCE|XMLAGG|\w+_AGG)$`)
 
-// Derives lists the parts of a statement through which a row may depend on other rows or tables,
-// for the person who vouches that no row does: clauses by their words, "comma join", "sub-query"
-// and "aggregate count". It is only advice: it sees words, not meanings, knows no view or function
-// of the site, and may name too much.
-func Derives(sql string) (found []string) {
+// RowDependences lists the parts of a statement through which a row may depend on other rows or
+// tables, for the person who vouches that no row does: clauses by their words, "comma join",
+// "sub-query" and "aggregate count". It is only advice: it sees words, not meanings, knows no view
+// or function of the site, and may name too much.
+func RowDependences(sql string) (found []string) {
 	for _, driver := range []string{Postgres, MySQL} {
 		all := append(append([]string{""}, words(sql, driver)...), "")
 		tables := []bool{false} // for each open bracket, whether w is in a list of tables

@@ -25,7 +25,7 @@ func TestValidate(t *testing.T) {
 		"timeout: -1s":             func(q *Query) { q.Timeout = -time.Second },
 		"timeout: 1ms":             func(q *Query) { q.Timeout = time.Millisecond },
 		"timeout: 48h0m0s":         func(q *Query) { q.Timeout = 48 * time.Hour },
-		"rows: -1":                 func(q *Query) { q.Rows = -1 },
+		"rows: -1":                 func(q *Query) { q.MaxRows = -1 },
 	} {
 		q := fine
 		change(&q)
@@ -45,11 +45,11 @@ func TestValidate(t *testing.T) {
 func TestYAML(t *testing.T) {
 	q, err := yamlfile.ParseConfig([]byte("driver: sqlite\ndsn_file: dsn\nsql_file: /records.sql\ntimeout: 2h\nrows: 1000\n"), Query{})
 	if want := (Query{Driver: SQLite, DSNFile: "dsn", SQLFile: "/records.sql",
-		Timeout: 2 * time.Hour, Rows: 1000}); err != nil || q != want {
+		Timeout: 2 * time.Hour, MaxRows: 1000}); err != nil || q != want {
 		t.Errorf("%+v, %v, want %+v", q, err, want)
 	}
 	folder := filepath.Join(t.TempDir(), "etc")
-	if below := q.Below(folder); below.DSNFile != filepath.Join(folder, "dsn") ||
+	if below := q.RelativeTo(folder); below.DSNFile != filepath.Join(folder, "dsn") ||
 		below.SQLFile != "/records.sql" {
 		t.Errorf("below a folder: %+v", below)
 	}

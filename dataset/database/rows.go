@@ -175,7 +175,7 @@ func (r *Rows) next() error {
 		}
 		return io.EOF
 	}
-	if r.place == cmp.Or(r.query.Rows, usualRows) {
+	if r.place == cmp.Or(r.query.MaxRows, usualRows) {
 		return fmt.Errorf("it gives more than %d rows: ask for fewer, or raise rows", r.place)
 	}
 	if err := r.rows.Scan(r.values...); err != nil {

@@ -48,7 +48,7 @@ func (r *Rows) open(address string) (*sql.DB, error) {
 	}
 	// mode=ro makes a missing file an error; with _dqs=0 a name in double quotes is never read as a
 	// text.
-	path := filepath.ToSlash(yamlfile.Below(filepath.Dir(r.query.DSNFile), address))
+	path := filepath.ToSlash(yamlfile.ResolvePath(filepath.Dir(r.query.DSNFile), address))
 	file := url.URL{Scheme: "file", Path: path, OmitHost: true,
 		RawQuery: "mode=ro&_dqs=0&_timeout=20000"}
 	return sql.Open("sqlite", file.String())

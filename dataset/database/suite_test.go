@@ -197,13 +197,13 @@ func (k kind) suite(t *testing.T) {
 	})
 	t.Run("limit", func(t *testing.T) {
 		q := k.query(t, fmt.Sprintf(k.numbers, 10))
-		q.Rows = 9
+		q.MaxRows = 9
 		rows, err := all(ctx, q)
 		k.says(t, "ten rows", err, "more than 9 rows")
 		if len(rows) != 9 {
 			t.Errorf("%d rows came before the error", len(rows))
 		}
-		q.Rows = 10
+		q.MaxRows = 10
 		if rows, err := all(ctx, q); len(rows) != 10 || err != nil {
 			t.Errorf("%d rows, %v", len(rows), err)
 		}

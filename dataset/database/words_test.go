@@ -112,7 +112,7 @@ func TestDerives(t *testing.T) {
 		"SELECT a FROM t -- LIMIT":                     "",
 		"select a from t group /* x */ by a":           "GROUP BY",
 	} {
-		if got := strings.Join(Derives(sql), "|"); got != want {
+		if got := strings.Join(RowDependences(sql), "|"); got != want {
 			t.Errorf("%q derives by %q, want %q", sql, got, want)
 		}
 	}
@@ -139,7 +139,7 @@ func FuzzWords(f *testing.F) {
 				t.Fatalf("%s: %q has the words %q", driver, inText, got)
 			}
 		}
-		Derives(sql)
+		RowDependences(sql)
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 // Date is a day of the Gregorian calendar, in days since 1970-01-01.
 type Date int
 
-// Of returns a day of the years 1 to 9999; false if there is no such day.
-func Of(year, month, day int) (Date, bool) {
+// NewDate returns a day of the years 1 to 9999; false if there is no such day.
+func NewDate(year, month, day int) (Date, bool) {
 	if year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false
 	}
@@ -43,9 +43,9 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, source in
-// Of).
-func (d Date) Civil() (year, month, day int) {
+// YearMonthDay returns year, month and day of the month, for years 1 to 9999 (civil_from_days,
+// source in Of).
+func (d Date) YearMonthDay() (year, month, day int) {
 	z := int(d) + 719468
 	era := z / 146097
 	dayOfEra := z - era*146097
@@ -63,15 +63,15 @@ func (d Date) Civil() (year, month, day int) {
 
 // String writes the day as ISO 8601 does, 2024-12-31.
 func (d Date) String() string {
-	y, m, day := d.Civil()
+	y, m, day := d.YearMonthDay()
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, day)
 }
 
 // YearsUntil counts whole years until a later day, like an age. A person born on 29 February is a
 // year older on 1 March. For an earlier day the result is negative.
 func (d Date) YearsUntil(later Date) int {
-	y, m, day := d.Civil()
-	ly, lm, lday := later.Civil()
+	y, m, day := d.YearMonthDay()
+	ly, lm, lday := later.YearMonthDay()
 	years := ly - y
 	if lm < m || lm == m && lday < day {
 		years--
@@ -82,8 +82,8 @@ func (d Date) YearsUntil(later Date) int {
 // InCentury returns the date with the same month, day and last two digits of the year, in the
 // hundred years from first on; false if there is no such day (29 February).
 func (d Date) InCentury(first int) (Date, bool) {
-	y, m, day := d.Civil()
-	return Of(first+((y-first)%100+100)%100, m, day)
+	y, m, day := d.YearMonthDay()
+	return NewDate(first+((y-first)%100+100)%100, m, day)
 }
 
 // Zone gives the seconds that the clocks of a time zone are ahead of UTC, at a moment in seconds
@@ -126,9 +126,9 @@ func (l Layout) Validate() error {
 	return nil
 }
 
-// TwoDigits reports whether the layout's years have two digits, so that each date has several
+// HasTwoDigitYear reports whether the layout's years have two digits, so that each date has several
 // centuries.
-func (l Layout) TwoDigits() bool { return strings.Count(string(l), "Y") == 2 }
+func (l Layout) HasTwoDigitYear() bool { return strings.Count(string(l), "Y") == 2 }
 
 // Parse reads a date. M and D accept one or two digits, and so do MM and DD; MON accepts a month's
 // name in seven languages, or its first letters. A time of day may follow, with AM or PM and with a
@@ -188,7 +188,7 @@ func (l Layout) ParseIn(text string, zone Zone) (date Date, zoned, ok bool) {
 		}
 		text, i = text[digits:], i+n
 	}
-	date, ok = Of(year, month, day)
+	date, ok = NewDate(year, month, day)
 	if text == "" || !ok {
 		return date, false, ok
 	}

@@ -13,7 +13,7 @@ func TestDatesAgree(t *testing.T) {
 		y, m, d := rapid.IntRange(1, 9999).Draw(t, "year"), rapid.IntRange(1, 12).Draw(t,
 			"month"), rapid.IntRange(1, 31).Draw(t, "day")
 		want := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
-		got, ok := Of(y, m, d)
+		got, ok := NewDate(y, m, d)
 		if ok != (want.Day() == d) {
 			t.Fatalf("%d-%d-%d is a day: %v", y, m, d, ok)
 		}

@@ -12,18 +12,18 @@ import (
 
 // What stands around the records of a table, or cuts them.
 const (
-	EmptyRow    dataset.Problem = "empty rows, skipped"
-	EmptyRecord dataset.Problem = "empty rows, read as empty records"
-	Joined      dataset.Problem = "a line break in a text without quotes, taken for a part of " +
+	ProblemEmptyRow    dataset.Problem = "empty rows, skipped"
+	ProblemEmptyRecord dataset.Problem = "empty rows, read as empty records"
+	ProblemJoined      dataset.Problem = "a line break in a text without quotes, taken for a part of " +
 		"the text"
-	NotJoined dataset.Problem = "a line break in a text without quotes, which makes two records " +
+	ProblemNotJoined dataset.Problem = "a line break in a text without quotes, which makes two records " +
 		"of one: export with quotes"
-	Totals dataset.Problem = "rows that begin as totals do (Sum, Mean, N), read as records: if " +
+	ProblemTotals dataset.Problem = "rows that begin as totals do (Sum, Mean, N), read as records: if " +
 		"they are none, leave them out by comment or last_row"
-	Footer dataset.Problem = "last rows without cells that the rows before have, read as records: " +
+	ProblemFooter dataset.Problem = "last rows without cells that the rows before have, read as records: " +
 		"if they are totals, a footer or a second table, leave them out by last_row"
-	BelowLast dataset.Problem = "rows below last_row, left out"
-	NoComment dataset.Problem = "begins no row: nothing is left out by it"
+	ProblemBelowLast dataset.Problem = "rows below last_row, left out"
+	ProblemNoComment dataset.Problem = "begins no row: nothing is left out by it"
 )
 
 // totals are the first or last words, in lower case, of the first cell of a row that sums up
@@ -65,20 +65,21 @@ func (a *around) Remarks() []dataset.Remark {
 		told = a.Rows.Remarks()
 	}
 	out := slices.DeleteFunc(slices.Clone(told), func(r dataset.Remark) bool {
-		return r.Problem == dataset.ShortRow
+		return r.Problem == dataset.ProblemShortRow
 	})
 	for _, r := range a.odd {
-		if r.Problem != Totals || r.Count <= 1+a.tail.rows/20 {
+		if r.Problem != ProblemTotals || r.Count <= 1+a.tail.rows/20 {
 			out = append(out, r)
 		}
 	}
 	if a.tail.count > 0 {
-		out = append(out, dataset.Remark{Problem: Footer, Count: a.tail.count, First: a.tail.first})
+		out = append(out, dataset.Remark{Problem: ProblemFooter, Count: a.tail.count,
+			First: a.tail.first})
 	}
 	if s, ok := a.Rows.(interface{ Skipped() bool }); ok && a.w.Comment != "" && !a.commented &&
 		!s.Skipped() {
 		column := fmt.Sprintf("comment %q", a.w.Comment)
-		out = append(out, dataset.Remark{Column: column, Problem: NoComment})
+		out = append(out, dataset.Remark{Column: column, Problem: ProblemNoComment})
 	}
 	return out
 }
@@ -102,10 +103,10 @@ func (a *around) Next() ([]string, bool, error) {
 		}
 		switch {
 		case first < 0 && len(row.cells) > 1 && a.person:
-			a.odd.Add(EmptyRow, a.place)
+			a.odd.Add(ProblemEmptyRow, a.place)
 			continue
 		case first < 0 && len(row.cells) > 1:
-			a.odd.Add(EmptyRecord, a.place)
+			a.odd.Add(ProblemEmptyRecord, a.place)
 			return row.cells, true, nil
 		case first > 0 && a.w.Comment != "" && strings.HasPrefix(row.cells[first], a.w.Comment):
 			a.commented = true
@@ -122,7 +123,7 @@ func (a *around) Next() ([]string, bool, error) {
 			}
 		}
 		if first >= 0 && isTotal(row.cells[first]) {
-			a.odd.Add(Totals, a.place)
+			a.odd.Add(ProblemTotals, a.place)
 		}
 		a.tail.add(row.cells, a.place, full)
 		return row.cells, true, nil
@@ -153,7 +154,7 @@ func (a *around) read(row *placed) error {
 func (a *around) leave() (err error) {
 	a.told = append([]dataset.Remark{}, a.Rows.Remarks()...)
 	for err == nil {
-		a.odd.Add(BelowLast, a.place)
+		a.odd.Add(ProblemBelowLast, a.place)
 		err = a.take(&placed{})
 	}
 	return err
@@ -194,14 +195,14 @@ func (a *around) whole(row placed) []string {
 			break
 		}
 		if !a.person {
-			a.odd.Add(NotJoined, row.place)
+			a.odd.Add(ProblemNotJoined, row.place)
 			break
 		}
-		a.odd.Add(Joined, row.place)
+		a.odd.Add(ProblemJoined, row.place)
 		a.ahead = a.ahead[i+1:]
 		return cells
 	}
-	a.odd.Add(dataset.ShortRow, row.place)
+	a.odd.Add(dataset.ProblemShortRow, row.place)
 	return short
 }
 

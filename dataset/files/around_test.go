@@ -28,8 +28,8 @@ func withRows(others string) string {
 // TestAround: lines that are no records of a table are left out and counted for a person. In a
 // study, each line counts as a record, and the same rows are counted.
 func TestAround(t *testing.T) {
-	sums := []dataset.Remark{{Problem: Totals, Count: 2, First: 42},
-		{Problem: Footer, Count: 2, First: 42}}
+	sums := []dataset.Remark{{Problem: ProblemTotals, Count: 2, First: 42},
+		{Problem: ProblemFooter, Count: 2, First: 42}}
 	for name, c := range map[string]struct {
 		text              string
 		w                 TextFormat
@@ -38,49 +38,49 @@ func TestAround(t *testing.T) {
 		remarks, ofStudys []dataset.Remark
 	}{
 		"broken text": {withRows("Q,called\nfamily twice,35,F,no\n"), TextFormat{}, 41, 42,
-			"Q|called\nfamily twice|35|F|no", []dataset.Remark{{Problem: Joined, Count: 1, First: 3}},
-			[]dataset.Remark{{Problem: NotJoined, Count: 1, First: 3},
-				{Problem: dataset.ShortRow, Count: 2, First: 3}}},
+			"Q|called\nfamily twice|35|F|no", []dataset.Remark{{Problem: ProblemJoined, Count: 1, First: 3}},
+			[]dataset.Remark{{Problem: ProblemNotJoined, Count: 1, First: 3},
+				{Problem: dataset.ProblemShortRow, Count: 2, First: 3}}},
 		"broken twice": {withRows("Q,called\nthe family\ntwice,35,F,no\n"), TextFormat{}, 41, 43,
 			"Q|called\nthe family\ntwice|35|F|no",
-			[]dataset.Remark{{Problem: Joined, Count: 1, First: 3}},
-			[]dataset.Remark{{Problem: NotJoined, Count: 1, First: 3},
-				{Problem: dataset.ShortRow, Count: 3, First: 3}}},
+			[]dataset.Remark{{Problem: ProblemJoined, Count: 1, First: 3}},
+			[]dataset.Remark{{Problem: ProblemNotJoined, Count: 1, First: 3},
+				{Problem: dataset.ProblemShortRow, Count: 3, First: 3}}},
 		"short rows": {withRows("Q1,none,34\nQ2,none,35\n"), TextFormat{}, 42, 42, "Q1|none|34||",
-			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}},
-			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}}},
+			[]dataset.Remark{{Problem: dataset.ProblemShortRow, Count: 2, First: 3}},
+			[]dataset.Remark{{Problem: dataset.ProblemShortRow, Count: 2, First: 3}}},
 		"short rows of texts": {withRows("Q1,none\nQ2,none,35,M\n"), TextFormat{}, 42, 42,
 			"Q1|none|||",
-			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}},
-			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}}},
+			[]dataset.Remark{{Problem: dataset.ProblemShortRow, Count: 2, First: 3}},
+			[]dataset.Remark{{Problem: dataset.ProblemShortRow, Count: 2, First: 3}}},
 		"empty rows": {withRows(",,,,\n,,,,\n"), TextFormat{}, 40, 42, "P2|none|31|M|no",
-			[]dataset.Remark{{Problem: EmptyRow, Count: 2, First: 3}},
-			[]dataset.Remark{{Problem: EmptyRecord, Count: 2, First: 3}}},
+			[]dataset.Remark{{Problem: ProblemEmptyRow, Count: 2, First: 3}},
+			[]dataset.Remark{{Problem: ProblemEmptyRecord, Count: 2, First: 3}}},
 		"sums": {withRows("") + "Sum,,45,,\nMean,,54.2,,\n", TextFormat{}, 42, 42,
 			"P3|none|32|M|no",
 			sums, sums},
 		"subtotal": {withRows("Ward 3 mean,none,35,F,no\n"), TextFormat{}, 41, 41,
 			"Ward 3 mean|none|35|F|no",
-			[]dataset.Remark{{Problem: Totals, Count: 1, First: 3}},
-			[]dataset.Remark{{Problem: Totals, Count: 1, First: 3}}},
+			[]dataset.Remark{{Problem: ProblemTotals, Count: 1, First: 3}},
+			[]dataset.Remark{{Problem: ProblemTotals, Count: 1, First: 3}}},
 		"number and range": {withRows("n = 300,none,35,F,no\n[IQR],none,35,F,no\n"), TextFormat{},
 			42,
 			42,
 			"n = 300|none|35|F|no",
-			[]dataset.Remark{{Problem: Totals, Count: 2, First: 3}},
-			[]dataset.Remark{{Problem: Totals, Count: 2, First: 3}}},
+			[]dataset.Remark{{Problem: ProblemTotals, Count: 2, First: 3}},
+			[]dataset.Remark{{Problem: ProblemTotals, Count: 2, First: 3}}},
 		"no patient of much": {withRows("Q,,,M,\n"), TextFormat{}, 41, 41, "Q|||M|", nil, nil},
 		"last row": {withRows("") + "Legend\nage,years\n1,2\n", TextFormat{LastRow: 41}, 40, 40,
 			"P3|none|32|M|no",
-			[]dataset.Remark{{Problem: BelowLast, Count: 3, First: 42}},
-			[]dataset.Remark{{Problem: BelowLast, Count: 3, First: 42}}},
+			[]dataset.Remark{{Problem: ProblemBelowLast, Count: 3, First: 42}},
+			[]dataset.Remark{{Problem: ProblemBelowLast, Count: 3, First: 42}}},
 		"comment beside": {withRows(",Sum,35,,\n"), TextFormat{Comment: "Sum"}, 40, 40,
 			"P2|none|31|M|no", nil, nil},
 		"comment": {withRows("(1 row)\n"), TextFormat{Comment: "("}, 40, 40,
 			"P2|none|31|M|no", nil, nil},
 		"no comment": {withRows(""), TextFormat{Comment: "Mean"}, 40, 40, "P3|none|32|M|no",
-			[]dataset.Remark{{Column: `comment "Mean"`, Problem: NoComment}},
-			[]dataset.Remark{{Column: `comment "Mean"`, Problem: NoComment}}},
+			[]dataset.Remark{{Column: `comment "Mean"`, Problem: ProblemNoComment}},
+			[]dataset.Remark{{Column: `comment "Mean"`, Problem: ProblemNoComment}}},
 	} {
 		for _, of := range []struct {
 			open    func(io.ReaderAt, int64, Format, TextFormat) (dataset.Rows, error)
@@ -93,7 +93,7 @@ func TestAround(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lines, err := dataset.Collect(rows)
+			lines, err := dataset.CollectRows(rows)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestHiddenSheet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := dataset.Collect(rows)
+		lines, err := dataset.CollectRows(rows)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,14 +28,15 @@ func testFile(t testing.TB, name string) []byte {
 }
 
 // drafted proposes how to read a file, as agent map does, and collects its records.
-func drafted(t *testing.T, b []byte, w TextFormat) (TextFormat, []string, dataset.Lines) {
+func drafted(t *testing.T, b []byte, w TextFormat) (TextFormat, []string, dataset.CollectedRows) {
 	t.Helper()
 	in := bytes.NewReader(b)
 	form, err := Detect(in, in.Size(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, notes, err := Propose(in, in.Size(), form, w, []string{"died", "age", "crea", "sex"})
+	w, notes, err := ProposeTextFormat(in, in.Size(), form, w,
+		[]string{"died", "age", "crea", "sex"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func drafted(t *testing.T, b []byte, w TextFormat) (TextFormat, []string, datase
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := dataset.Collect(rows)
+	lines, err := dataset.CollectRows(rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,15 +60,18 @@ func TestFilesAsPeopleHaveThem(t *testing.T) {
 		age     float64
 		remarks []dataset.Remark
 	}{
-		"09-short-rows.csv": {age: 16280, remarks: []dataset.Remark{{Problem: dataset.ShortRow,
-			Count: 60, First: 2}}},
-		"11-lone-cr.csv": {age: 16280, remarks: []dataset.Remark{{Problem: dataset.LoneReturn,
-			Count: 30, First: 2}}},
+		"09-short-rows.csv": {age: 16280, remarks: []dataset.Remark{
+			{Problem: dataset.ProblemShortRow,
+				Count: 60, First: 2}}},
+		"11-lone-cr.csv": {age: 16280, remarks: []dataset.Remark{
+			{Problem: dataset.ProblemLoneReturn,
+				Count: 30, First: 2}}},
 		"17-duration.parquet": {age: 3037, remarks: []dataset.Remark{{Column: "age",
-			Problem: dataset.SpanOfDays}}},
+			Problem: dataset.ProblemSpanOfDays}}},
 		"20-title.xlsx": {age: 16280, draft: TextFormat{FirstRow: 3}},
-		"22-trailing.csv": {age: 16280, remarks: []dataset.Remark{{Problem: dataset.EmptyCells,
-			Count: 300, First: 2}}},
+		"22-trailing.csv": {age: 16280, remarks: []dataset.Remark{
+			{Problem: dataset.ProblemEmptyCells,
+				Count: 300, First: 2}}},
 		"27-cover.xlsx":    {age: 16280, draft: TextFormat{Sheet: "Data"}},
 		"29-backslash.csv": {age: 16280, escape: `\`},
 	} {
@@ -101,7 +105,7 @@ func TestFilesAsPeopleHaveThem(t *testing.T) {
 		t.Errorf("LZ4_RAW: %v", err)
 	}
 	_, _, lines := drafted(t, testFile(t, "29-backslash.csv"), TextFormat{})
-	if want := []dataset.Remark{{Problem: dataset.Backslash, Count: 60,
+	if want := []dataset.Remark{{Problem: dataset.ProblemBackslash, Count: 60,
 		First: 2}}; !slices.Equal(lines.Remarks, want) {
 		t.Errorf("backslashes without escape: %v", lines.Remarks)
 	}
@@ -146,7 +150,8 @@ func TestPropose(t *testing.T) {
 		"blank lines, notes": {"\n\nNote\n\nage,crea\n1,2\n3,4\n", TextFormat{FirstRow: 5}},
 	} {
 		in := strings.NewReader(c.text)
-		got, _, err := Propose(in, in.Size(), Format{Kind: Text, Encoding: utf8Text}, TextFormat{},
+		got, _, err := ProposeTextFormat(in, in.Size(), Format{Kind: Text, Encoding: utf8Text},
+			TextFormat{},
 			[]string{"died", "age", "crea", "sex"})
 		if err != nil || !equalWritten(got, c.want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
@@ -184,7 +189,7 @@ func TestWorkbookNameSpaces(t *testing.T) {
 		t.Errorf("%q, %v, want %q", rows, err, want)
 	}
 	if _, _, lines := drafted(t, b, TextFormat{}); !slices.Equal(lines.Remarks,
-		[]dataset.Remark{{Column: "stay", Problem: dataset.SpanOfDays, Count: 2}}) {
+		[]dataset.Remark{{Column: "stay", Problem: dataset.ProblemSpanOfDays, Count: 2}}) {
 		t.Errorf("remarks %v", lines.Remarks)
 	}
 }

@@ -22,8 +22,8 @@
 //     lines of such a text; Open reads each line alone.
 //   - The width of a text's rows is part of its Format: a row with more cells is malformed, even if
 //     they are empty, because a delimiter in a text without quotes shifts a row.
-//   - Where the table stands (first_row, sheet, delimiter) is never guessed by Open. [Propose] and
-//     [ProposeComment] guess it for a draft that a person checks.
+//   - Where the table stands (first_row, sheet, delimiter) is never guessed by Open.
+//     [ProposeTextFormat] and [ProposeComment] guess it for a draft that a person checks.
 //   - Open cuts text only at line ends, however broken a line is, so any bytes are records (package
 //     dataset has the proof). OpenForPerson keeps line breaks in quoted cells, so a line may belong
 //     to the record of another line, and no study uses OpenForPerson. Workbooks and Parquet are

@@ -107,16 +107,16 @@ func TestText(t *testing.T) {
 		encoding string
 		form     Format
 	}{
-		"plain":        {[]byte(text), "", Format{Text, Plain, "utf-8", 2}},
-		"marked":       {[]byte("\xef\xbb\xbf" + text), "", Format{Text, Plain, "utf-8", 2}},
+		"plain":        {[]byte(text), "", Format{Text, Uncompressed, "utf-8", 2}},
+		"marked":       {[]byte("\xef\xbb\xbf" + text), "", Format{Text, Uncompressed, "utf-8", 2}},
 		"gzip":         {gzipped(t, []byte(text)), "", Format{Text, Gzip, "utf-8", 2}},
 		"zstd":         {zstded(t, []byte(text)), "", Format{Text, Zstd, "utf-8", 2}},
-		"latin1":       {latin, "Latin-1", Format{Text, Plain, "latin1", 2}},
+		"latin1":       {latin, "Latin-1", Format{Text, Uncompressed, "latin1", 2}},
 		"latin1, gzip": {gzipped(t, latin), "iso-8859-1", Format{Text, Gzip, "latin1", 2}},
-		"windows":      {latin, "cp1252", Format{Text, Plain, "windows-1252", 2}},
-		"utf-16":       {little, "UTF-16", Format{Text, Plain, "utf-16le", 2}},
-		"utf-16 big":   {big, "utf16", Format{Text, Plain, "utf-16be", 2}},
-		"utf-16 bare":  {little[2:], "utf-16le", Format{Text, Plain, "utf-16le", 2}},
+		"windows":      {latin, "cp1252", Format{Text, Uncompressed, "windows-1252", 2}},
+		"utf-16":       {little, "UTF-16", Format{Text, Uncompressed, "utf-16le", 2}},
+		"utf-16 big":   {big, "utf16", Format{Text, Uncompressed, "utf-16be", 2}},
+		"utf-16 bare":  {little[2:], "utf-16le", Format{Text, Uncompressed, "utf-16le", 2}},
 		"utf-16, zstd": {zstded(t, big), "utf-16", Format{Text, Zstd, "utf-16be", 2}},
 	} {
 		form, rows, malformed, err := read(c.b, TextFormat{Encoding: c.encoding, Delimiter: ";"})
@@ -229,7 +229,7 @@ func TestWorkbook(t *testing.T) {
 		want, slices.Equal) {
 		t.Errorf("%+v, %d malformed, %v\n%q, want\n%q", form, malformed, err, rows, want)
 	}
-	if !form.Container() || (Format{Kind: Text}).Container() {
+	if !form.IsContainer() || (Format{Kind: Text}).IsContainer() {
 		t.Error("a workbook is a container, text is none")
 	}
 	_, rows, _, err = read(b, TextFormat{Header: []string{"a..z"}, Sheet: "Patienten"})
@@ -252,8 +252,9 @@ func TestWorkbook(t *testing.T) {
 
 // TestWorkbookAgrees compares texts and numbers with excelize.
 func TestWorkbookAgrees(t *testing.T) {
-	table, _ := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 200, Seed: 3, Skew: 1,
-		Returns: .25, Missing: .1})
+	table, _ := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 200, Seed: 3,
+		SizeSkew:       1,
+		ReturningShare: .25, Missing: .1})
 	b := workbook(t, "S", func(f *excelize.File) {
 		for j, name := range table.Columns() {
 			for i := -1; i < table.Rows(); i++ {

@@ -29,21 +29,21 @@ const (
 	Parquet  FileType = "parquet"
 )
 
-// Packing is a compression around the whole file. Workbooks and Parquet pack their own parts, and
-// have none here.
-type Packing string
+// Compression is a compression around the whole file. Workbooks and Parquet pack their own parts,
+// and have none here.
+type Compression string
 
 // The packings have the names that declarations contain; none is the empty one.
 const (
-	Plain Packing = ""
-	Gzip  Packing = "gzip"
-	Zstd  Packing = "zstd"
+	Uncompressed Compression = ""
+	Gzip         Compression = "gzip"
+	Zstd         Compression = "zstd"
 )
 
 // Format is the result of Detect.
 type Format struct {
-	Kind    FileType `json:"kind"`
-	Packing Packing  `json:"packing,omitempty"`
+	Kind        FileType    `json:"kind"`
+	Compression Compression `json:"packing,omitempty"`
 	// Encoding of text, as one of the names that Written accepts.
 	Encoding string `json:"encoding,omitempty"`
 	// Width is the number of cells of a row of text: of the names, or more if nearly all of the
@@ -52,9 +52,9 @@ type Format struct {
 	Width int `json:"width,omitempty"`
 }
 
-// Container reports whether a file is read as a whole, so that one damaged byte may lose all its
+// IsContainer reports whether a file is read as a whole, so that one damaged byte may lose all its
 // records.
-func (f Format) Container() bool { return f.Kind != Text }
+func (f Format) IsContainer() bool { return f.Kind != Text }
 
 // String describes the format to a person, as in "text, latin1, packed with gzip".
 func (f Format) String() string {
@@ -68,8 +68,8 @@ func (f Format) String() string {
 	if f.Encoding != "" {
 		words += ", " + f.Encoding
 	}
-	if f.Packing != Plain {
-		words += ", packed with " + string(f.Packing)
+	if f.Compression != Uncompressed {
+		words += ", packed with " + string(f.Compression)
 	}
 	return words
 }
@@ -83,7 +83,7 @@ func (f Format) Cells() float64 {
 		return 16
 	case f.Kind == Parquet:
 		return 3
-	case f.Packing != Plain || f.Encoding != utf8Text:
+	case f.Compression != Uncompressed || f.Encoding != utf8Text:
 		return 2
 	}
 	return 1
@@ -107,18 +107,18 @@ func Detect(r io.ReaderAt, size int64, w TextFormat) (Format, error) {
 	}
 	switch {
 	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
-		f.Packing = Gzip
+		f.Compression = Gzip
 	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
-		f.Packing = Zstd
+		f.Compression = Zstd
 	}
-	if f.Packing != Plain {
-		plain, err := unpacked(io.NewSectionReader(r, 0, size), f.Packing, budgetOf(size))
+	if f.Compression != Uncompressed {
+		plain, err := unpacked(io.NewSectionReader(r, 0, size), f.Compression, budgetOf(size))
 		if err == nil {
 			start, err = firstBytes(plain)
 		}
 		if err != nil {
 			return Format{}, fmt.Errorf("it begins as %s does and cannot be unpacked: %w",
-				f.Packing, err)
+				f.Compression, err)
 		}
 	}
 	switch {
@@ -135,8 +135,8 @@ func Detect(r io.ReaderAt, size int64, w TextFormat) (Format, error) {
 		}
 		return f, err
 	}
-	if f.Packing != Plain {
-		return Format{}, fmt.Errorf("it is %s, packed with %s: unpack it first", f, f.Packing)
+	if f.Compression != Uncompressed {
+		return Format{}, fmt.Errorf("it is %s, packed with %s: unpack it first", f, f.Compression)
 	}
 	if f.Kind == Workbook {
 		return f, checkWorkbook(r, size)
@@ -145,18 +145,18 @@ func Detect(r io.ReaderAt, size int64, w TextFormat) (Format, error) {
 }
 
 // width returns Format.Width of a text by its beginning, 0 if there is no line of names.
-func (w TextFormat) width(start []byte, encoding string) (int, error) {
+func (t TextFormat) width(start []byte, encoding string) (int, error) {
 	plain, err := decoded(bytes.NewReader(start), encoding)
 	if err != nil {
 		return 0, err
 	}
-	lines, err := dataset.FirstCells(plain, w.format(), head)
+	lines, err := dataset.PreviewCells(plain, t.format(), head)
 	if len(start) == head && len(lines) > 1 {
 		lines = lines[:len(lines)-1] // it may be cut
 	}
-	lines = lines[min(max(0, w.FirstRow-1), len(lines)):]
+	lines = lines[min(max(0, t.FirstRow-1), len(lines)):]
 	lines = slices.DeleteFunc(lines, func(cells []string) bool { return cells == nil })
-	names := len(w.format().Columns)
+	names := len(t.format().Columns)
 	if names == 0 && len(lines) > 0 {
 		names, lines = len(lines[0]), lines[1:]
 	}
@@ -248,8 +248,8 @@ func checkWorkbook(r io.ReaderAt, size int64) error {
 
 // EncodingError reports text that is not in the given encoding, or not in UTF-8 by default.
 type EncodingError struct {
-	Probably string // the probable encoding, a name that Written accepts
-	words    string
+	LikelyEncoding string // the probable encoding, a name that Written accepts
+	words          string
 }
 
 // Error says what is wrong with the text and which encoding to name. It quotes no cell.
@@ -257,7 +257,7 @@ func (e *EncodingError) Error() string { return e.words }
 
 func notNamed(probably, words string) error { return &EncodingError{probably, words} }
 
-func (w TextFormat) detectEncoding(start []byte) (string, error) {
+func (t TextFormat) detectEncoding(start []byte) (string, error) {
 	mark := ""
 	switch {
 	case bytes.HasPrefix(start, []byte("\xff\xfe")):
@@ -265,7 +265,7 @@ func (w TextFormat) detectEncoding(start []byte) (string, error) {
 	case bytes.HasPrefix(start, []byte("\xfe\xff")):
 		mark = utf16BE
 	}
-	named := canonicalEncoding(w.Encoding)
+	named := canonicalEncoding(t.Encoding)
 	switch {
 	case named == utf16Any && mark == "":
 		return "", errors.New("encoding: utf-16: the file has no mark that says which one: write utf-16le (as Windows does), or utf-16be")
@@ -286,7 +286,7 @@ func (w TextFormat) detectEncoding(start []byte) (string, error) {
 	return utf8Text, nil
 }
 
-func unpacked(r io.Reader, p Packing, most budget) (io.Reader, error) {
+func unpacked(r io.Reader, p Compression, most budget) (io.Reader, error) {
 	switch p {
 	case Gzip:
 		z, err := gzip.NewReader(bufio.NewReaderSize(r, 1<<16))
@@ -325,7 +325,7 @@ func Open(r io.ReaderAt, size int64, f Format, w TextFormat) (dataset.Rows, erro
 }
 
 // OpenForPerson opens a file like Open, for an import that a person checks. Quoted cells may
-// contain line breaks. No study uses OpenForPerson ([dataset.NewQuoted] gives the reason).
+// contain line breaks. No study uses OpenForPerson ([dataset.NewMultilineCSV] gives the reason).
 func OpenForPerson(r io.ReaderAt, size int64, f Format, w TextFormat) (dataset.Rows, error) {
 	return open(r, size, f, w, true, budgetOf(size))
 }
@@ -355,7 +355,7 @@ func open(
 		}
 		text := dataset.NewLines
 		if person {
-			text = dataset.NewQuoted
+			text = dataset.NewMultilineCSV
 		}
 		format := w.format()
 		format.Width = f.Width
@@ -388,9 +388,9 @@ type typedRows struct {
 
 // decode returns the text of a file, unpacked to at most most bytes and as UTF-8.
 func decode(r io.Reader, f Format, most budget) (io.Reader, error) {
-	plain, err := unpacked(r, f.Packing, most)
+	plain, err := unpacked(r, f.Compression, most)
 	if err != nil {
-		return nil, fmt.Errorf("unpack %s: %w", f.Packing, err)
+		return nil, fmt.Errorf("unpack %s: %w", f.Compression, err)
 	}
 	return decoded(plain, f.Encoding)
 }

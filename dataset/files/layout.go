@@ -13,12 +13,12 @@ import (
 // layoutRows bounds the rows from which a layout is proposed.
 const layoutRows = 100
 
-// Propose fills in where the table of a file seems to stand, as far as w leaves it open: delimiter,
-// sheet, and the row with the names of the columns. It judges by the first rows alone: the widths
-// of rows, what is no number, and wanted, the names that a schema asks for. notes say what was
-// proposed and what else may be meant. They show texts of the file. Propose is for a draft or an
-// advice, which a person checks.
-func Propose(r io.ReaderAt, size int64, f Format, w TextFormat,
+// ProposeTextFormat fills in where the table of a file seems to stand, as far as w leaves it open:
+// delimiter, sheet, and the row with the names of the columns. It judges by the first rows alone:
+// the widths of rows, what is no number, and wanted, the names that a schema asks for. notes say
+// what was proposed and what else may be meant. They show texts of the file. ProposeTextFormat is
+// for a draft or an advice, which a person checks.
+func ProposeTextFormat(r io.ReaderAt, size int64, f Format, w TextFormat,
 	wanted []string) (proposed TextFormat,
 	notes []string, err error) {
 	return proposeWithin(r, size, f, w, wanted, budgetOf(size))
@@ -110,9 +110,9 @@ func filled(row []string) (n int) {
 }
 
 // standsAt takes the row of the names from a layout, and notes it if other rows stand above.
-func (w *TextFormat) standsAt(l layout, notes []string) []string {
-	if w.FirstRow == 0 && len(w.Header) == 0 && l.row > l.first {
-		w.FirstRow = l.row
+func (t *TextFormat) standsAt(l layout, notes []string) []string {
+	if t.FirstRow == 0 && len(t.Header) == 0 && l.row > l.first {
+		t.FirstRow = l.row
 		notes = append(notes, fmt.Sprintf("the columns are taken to have their names in row %d: %s",
 			l.row, strings.Join(l.names, ", ")))
 	}
@@ -137,7 +137,7 @@ func proposeText(
 		}
 		format := w.format()
 		format.Delimiter = d
-		rows, err := dataset.FirstCells(plain, format, layoutRows)
+		rows, err := dataset.PreviewCells(plain, format, layoutRows)
 		if err != nil {
 			return w, nil, err
 		}

@@ -207,7 +207,8 @@ func (p *parquetRows) columns(file *parquet.File) error {
 				l.text = l.runs.text
 			}
 			if arrow[name].spanPerDay > 0 {
-				p.told = append(p.told, dataset.Remark{Column: name, Problem: dataset.SpanOfDays})
+				p.told = append(p.told, dataset.Remark{Column: name,
+					Problem: dataset.ProblemSpanOfDays})
 			}
 			if elements[i].Type.V == format.Int96 && !arrow[name].moment {
 				p.told = append(p.told, dataset.Remark{Column: name, Problem: noZone})

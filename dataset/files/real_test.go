@@ -153,7 +153,7 @@ func (r realFile) differences(name string, b []byte) map[string]string {
 	}
 	in := bytes.NewReader(b)
 	if form, err := Detect(in, in.Size(), TextFormat{}); err == nil {
-		got, _, err := Propose(in, in.Size(), form, TextFormat{}, nil)
+		got, _, err := ProposeTextFormat(in, in.Size(), form, TextFormat{}, nil)
 		if err == nil && got.FirstRow != w.FirstRow {
 			return map[string]string{name: fmt.Sprintf("the draft begins in row %d", got.FirstRow)}
 		}

@@ -121,7 +121,8 @@ func (s *sheet) Remarks() []dataset.Remark {
 	}
 	for i, name := range s.names {
 		if n := s.spans[i]; n > 0 {
-			odd = append(odd, dataset.Remark{Column: name, Problem: dataset.SpanOfDays, Count: n})
+			odd = append(odd, dataset.Remark{Column: name, Problem: dataset.ProblemSpanOfDays,
+				Count: n})
 		}
 	}
 	return odd
@@ -133,7 +134,7 @@ func (s *sheet) Next() (cells []string, ok bool, err error) {
 			return nil, false, err
 		}
 		if len(cells) > len(s.names) {
-			s.odd.Add(dataset.NoteBeside, s.place)
+			s.odd.Add(dataset.ProblemNoteBeside, s.place)
 			cells = cells[:len(s.names)]
 		}
 	}

@@ -42,35 +42,35 @@ type TextFormat struct {
 	Sheet string `yaml:"sheet,omitempty" json:"sheet,omitempty"`
 }
 
-// Or fills w's empty fields from a format for text.
-func (w TextFormat) Or(f dataset.Format) TextFormat {
-	if w.Delimiter == "" && f.Delimiter != 0 {
-		w.Delimiter = string(f.Delimiter)
+// WithDefaults fills w's empty fields from a format for text.
+func (t TextFormat) WithDefaults(f dataset.Format) TextFormat {
+	if t.Delimiter == "" && f.Delimiter != 0 {
+		t.Delimiter = string(f.Delimiter)
 	}
-	w.Comment = cmp.Or(w.Comment, f.Comment)
-	if w.Header == nil {
-		w.Header = f.Columns
+	t.Comment = cmp.Or(t.Comment, f.Comment)
+	if t.Header == nil {
+		t.Header = f.Columns
 	}
-	return w
+	return t
 }
 
 // Validate checks each setting by itself and the rows against each other. Its error begins with the
 // setting's name. Whether a file fits shows when it is opened.
-func (w TextFormat) Validate() error {
-	if w.Encoding != "" && canonicalEncoding(w.Encoding) != utf16Any &&
-		encodingOf(w.Encoding) == nil {
-		return fmt.Errorf("encoding: %q is none that is read: use one of %s", w.Encoding, strings.Join(encodingNames(), ", "))
+func (t TextFormat) Validate() error {
+	if t.Encoding != "" && canonicalEncoding(t.Encoding) != utf16Any &&
+		encodingOf(t.Encoding) == nil {
+		return fmt.Errorf("encoding: %q is none that is read: use one of %s", t.Encoding, strings.Join(encodingNames(), ", "))
 	}
-	if utf8.RuneCountInString(w.Delimiter) > 1 && w.Delimiter != `\t` {
-		return fmt.Errorf("delimiter: %q is not one character, such as ; or \\t for a tab", w.Delimiter)
+	if utf8.RuneCountInString(t.Delimiter) > 1 && t.Delimiter != `\t` {
+		return fmt.Errorf("delimiter: %q is not one character, such as ; or \\t for a tab", t.Delimiter)
 	}
-	if len(w.Escape) > 1 {
-		return fmt.Errorf("escape: %q is not one ASCII character, such as \\", w.Escape)
+	if len(t.Escape) > 1 {
+		return fmt.Errorf("escape: %q is not one ASCII character, such as \\", t.Escape)
 	}
-	if w.LastRow != 0 && w.LastRow <= w.FirstRow {
-		return fmt.Errorf("last_row: %d must be below first_row", w.LastRow)
+	if t.LastRow != 0 && t.LastRow <= t.FirstRow {
+		return fmt.Errorf("last_row: %d must be below first_row", t.LastRow)
 	}
-	names, err := dataset.ExpandNames(w.Header)
+	names, err := dataset.ExpandNames(t.Header)
 	if err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
@@ -79,21 +79,21 @@ func (w TextFormat) Validate() error {
 			return fmt.Errorf("header: the name %q, number %d, is empty or there twice: give each column a name of its own", name, i+1)
 		}
 	}
-	return w.format().Validate()
+	return t.format().Validate()
 }
 
-func (w TextFormat) format() dataset.Format {
-	f := dataset.Format{Comment: w.Comment, FirstRow: w.FirstRow}
-	if w.Escape != "" {
-		f.Escape = w.Escape[0]
+func (t TextFormat) format() dataset.Format {
+	f := dataset.Format{Comment: t.Comment, FirstRow: t.FirstRow}
+	if t.Escape != "" {
+		f.Escape = t.Escape[0]
 	}
-	if w.Delimiter == `\t` {
+	if t.Delimiter == `\t` {
 		f.Delimiter = '\t'
-	} else if w.Delimiter != "" {
-		f.Delimiter, _ = utf8.DecodeRuneInString(w.Delimiter)
+	} else if t.Delimiter != "" {
+		f.Delimiter, _ = utf8.DecodeRuneInString(t.Delimiter)
 	}
-	if len(w.Header) > 0 {
-		f.Columns, _ = dataset.ExpandNames(w.Header) // no error: Validate has checked the names
+	if len(t.Header) > 0 {
+		f.Columns, _ = dataset.ExpandNames(t.Header) // no error: Validate has checked the names
 	}
 	return f
 }

@@ -18,8 +18,8 @@ const (
 	adviceShare = 0.01 // and at least this share of the records
 )
 
-// Advised is the number of a file's first records on which advice about a long file rests.
-const Advised = 20_000
+// AdviceRecords is the number of a file's first records on which advice about a long file rests.
+const AdviceRecords = 20_000
 
 // Advice suggests remedies for cells outside a schema: other words for levels, decimal commas,
 // dates. It shows texts of the table, so only show it to those who may see the table.
@@ -39,7 +39,7 @@ func Advice(t *dataset.Table, s dataset.Schema) []string {
 			}
 		}
 	}
-	if s.Label.Column != "" && s.Label.Other == "" {
+	if s.Label.Column != "" && s.Label.OtherClass == "" {
 		classes := slices.Concat(s.Label.Classes, slices.Sorted(maps.Keys(s.Label.Aliases)))
 		all = append(all, levelAdvice(t, s.Label.Column, classes, s.Missing, "class")...)
 	}

@@ -15,9 +15,10 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Bound is a mapping bound to one file's columns and a schema: for each schema column it knows
-// where its cells come from. It counts odd cells while rows pass, so use one for each reading.
-type Bound struct {
+// BoundMapping is a mapping bound to one file's columns and a schema: for each schema column it
+// knows where its cells come from. It counts odd cells while rows pass, so use one for each
+// reading.
+type BoundMapping struct {
 	targets []target
 	// Notes tell a person what Bind inferred.
 	Notes []string
@@ -84,7 +85,7 @@ type days struct {
 
 func (n *days) add(d dates.Date, place func() int) {
 	n.count(place)
-	if _, _, day := d.Civil(); day > 12 {
+	if _, _, day := d.YearMonthDay(); day > 12 {
 		n.late++
 	}
 }
@@ -112,8 +113,8 @@ type day struct {
 // records. A rule for an absent column is an error. A schema column without rule or file column is
 // listed in Missing, because a label may be absent outside training. Names match exactly, or else
 // without case and surrounding spaces if only one column matches; Notes reports such a match.
-func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
-	b := &Bound{columns: columns, patient: s.Patient}
+func (m Mapping) Bind(columns []string, s dataset.Schema) (*BoundMapping, error) {
+	b := &BoundMapping{columns: columns, patient: s.Patient}
 	b.known = m.knows(columns, s)
 	numeric := map[string]bool{}
 	for _, f := range s.Features {
@@ -150,7 +151,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 		if !found {
 			if told {
 				return nil, fmt.Errorf("mapping: columns: %s: %w%s", name,
-					b.noColumn(cmp.Or(rule.From, name)), b.hint(name))
+					b.noColumn(cmp.Or(rule.FromColumn, name)), b.hint(name))
 			}
 			b.Missing = append(b.Missing, name)
 			continue
@@ -190,7 +191,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 }
 
 // otherMarks tells columns of numbers which numbers are marks of missing values in any column.
-func (b *Bound) otherMarks(m Mapping) {
+func (b *BoundMapping) otherMarks(m Mapping) {
 	var marks []string
 	for _, rule := range m.Columns {
 		for _, text := range rule.Missing {
@@ -221,7 +222,8 @@ func nonEmpty(text string) []string {
 	return []string{text}
 }
 
-func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t target, found bool,
+func (b *BoundMapping) target(name string, rule Rule, m Mapping, agreed string) (t target,
+	found bool,
 	err error) {
 	t = target{
 		name: name, at: -1, levels: map[string]string{}, round: -1,
@@ -260,7 +262,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 		t.expression, err = b.compile(rule.Expression, read)
 		return t, true, err
 	}
-	from := cmp.Or(rule.From, name)
+	from := cmp.Or(rule.FromColumn, name)
 	at, alike, ok := findColumn(from, b.columns)
 	if alike {
 		b.Notes = append(b.Notes, fmt.Sprintf("%s is the file's column %q", name, b.columns[at]))
@@ -273,7 +275,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 const agreedDay = "schema"
 
 // day parses years_until or days_since; nil if empty.
-func (b *Bound) day(key, text, agreed string) (*day, error) {
+func (b *BoundMapping) day(key, text, agreed string) (*day, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -314,7 +316,7 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	wanted := s.AllColumns()
 	for _, r := range m.Columns {
-		wanted = append(wanted, nonEmpty(r.From)...)
+		wanted = append(wanted, nonEmpty(r.FromColumn)...)
 		if p, err := parseExpression(r.Expression); err == nil {
 			wanted = append(wanted, p.names...)
 		}
@@ -328,8 +330,8 @@ func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 // noColumn reports an absent column and suggests a similar one. If the file has none of the
 // requested names, the error shows no names at all, because the file may have no header and its
 // "names" may be a record.
-func (b *Bound) noColumn(name string) error {
-	if shared := dataset.SharedNames([]string{name}, b.columns); shared != "" {
+func (b *BoundMapping) noColumn(name string) error {
+	if shared := dataset.SharedNamesNote([]string{name}, b.columns); shared != "" {
 		return fmt.Errorf("the file has no column of its own called %q%s", name, shared)
 	}
 	if !b.known {
@@ -339,7 +341,7 @@ func (b *Bound) noColumn(name string) error {
 		}
 		return fmt.Errorf("the file has no column %q, and none of the others that are looked for: %s", name, hint)
 	}
-	if near := yamlfile.Nearest(name, b.columns, len(yamlfile.Bare(name))/4); near != "" {
+	if near := yamlfile.Nearest(name, b.columns, len(yamlfile.Simplify(name))/4); near != "" {
 		return fmt.Errorf("the file has no column %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("the file has no column %q; it has %s", name, few(b.columns))
@@ -353,10 +355,10 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Hint continues the message about Missing columns if the patient column is among them.
-func (b *Bound) Hint() string { return b.hint(b.Missing...) }
+// PatientHint continues the message about Missing columns if the patient column is among them.
+func (b *BoundMapping) PatientHint() string { return b.hint(b.Missing...) }
 
-func (b *Bound) hint(missing ...string) string {
+func (b *BoundMapping) hint(missing ...string) string {
 	if b.patient == "" || !slices.Contains(missing, b.patient) {
 		return ""
 	}
@@ -364,12 +366,12 @@ func (b *Bound) hint(missing ...string) string {
 }
 
 // Has reports whether a schema column comes from the file.
-func (b *Bound) Has(column string) bool {
+func (b *BoundMapping) Has(column string) bool {
 	return slices.ContainsFunc(b.targets, func(t target) bool { return t.name == column })
 }
 
 // Cells estimates the time to map one record, in cells of plain text.
-func (b *Bound) Cells() float64 {
+func (b *BoundMapping) Cells() float64 {
 	cells := float64(len(b.used))
 	for _, t := range b.targets {
 		cells++
@@ -382,7 +384,7 @@ func (b *Bound) Cells() float64 {
 
 // Remarks counts the cells up to now for which no value could be computed. They are private, like
 // all remarks.
-func (b *Bound) Remarks() []dataset.Remark {
+func (b *BoundMapping) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {
 		if n := t.dated[byISO]; exchanged(n, t.dated[byLayout]) {
@@ -401,38 +403,40 @@ func (b *Bound) Remarks() []dataset.Remark {
 	return all
 }
 
-// Problems of cells that a mapping cannot turn into a value of the schema. OtherSign,
-// DayAsWritten, BesideLayout, NoUnit, MarkElsewhere, Thousands and OtherForm are only remarks.
+// Problems of cells that a mapping cannot turn into a value of the schema. ProblemOtherSign,
+// ProblemDayAsWritten, ProblemBesideLayout, ProblemNoUnit, ProblemMarkElsewhere, ProblemThousands
+// and OtherForm are only remarks.
 const (
-	NoDate dataset.Problem = "not a date as the mapping says they are written, taken " +
+	ProblemNoDate dataset.Problem = "not a date as the mapping says they are written, taken " +
 		"for missing"
-	NoValue   dataset.Problem = "for which the expression has no value, taken for missing"
-	AfterDay  dataset.Problem = "a date after the day of years_until, taken for missing"
-	OtherSign dataset.Problem = "a number with a point although decimal says a comma, read " +
+	ProblemNoValue   dataset.Problem = "for which the expression has no value, taken for missing"
+	ProblemAfterDay  dataset.Problem = "a date after the day of years_until, taken for missing"
+	ProblemOtherSign dataset.Problem = "a number with a point although decimal says a comma, read " +
 		"as such: 1.234 there is read as 1234, so write the column's own decimal under columns"
-	DayForMonth dataset.Problem = "a date as YYYY-MM-DD beside others; none has a day above 12 and " +
+	ProblemDayForMonth dataset.Problem = "a date as YYYY-MM-DD beside others; none has a day above 12 and " +
 		"all others have one, so a spreadsheet has probably taken the day for the month: correct " +
 		"the file"
-	BesideLayout  dataset.Problem = "a date as YYYY-MM-DD beside the format under dates, read as such"
-	NoUnit        dataset.Problem = "a number without the unit of the mapping, read as if with it"
-	MarkElsewhere dataset.Problem = "a number that is a mark of missing values in another column, " +
+	ProblemBesideLayout  dataset.Problem = "a date as YYYY-MM-DD beside the format under dates, read as such"
+	ProblemNoUnit        dataset.Problem = "a number without the unit of the mapping, read as if with it"
+	ProblemMarkElsewhere dataset.Problem = "a number that is a mark of missing values in another column, " +
 		"read as a number: if it is a mark here too, write it under missing of this column"
-	Thousands dataset.Problem = "a number with one point or comma, before three digits, read as " +
+	ProblemThousands dataset.Problem = "a number with one point or comma, before three digits, read as " +
 		"thousands as decimal says, which no number of the column shows for certain: 4.201 is read " +
 		"as 4201"
 	OtherForm dataset.Problem = "a patient's number in another form than before, such as 1000.0 or 01000 " +
 		"after 1000, counted as the same patient: if they are two, write patient: exact"
-	// NoCell is of records, which Bound does not count.
-	NoCell dataset.Problem = "records without a cell in any of the schema's columns, read as empty " +
+	// ProblemNoCell is of records, which BoundMapping does not count.
+	ProblemNoCell dataset.Problem = "records without a cell in any of the schema's columns, read as empty " +
 		"records: if a second table, totals or heads of pages stand there, leave them out by " +
 		"last_row or comment"
-	DayAsWritten dataset.Problem = "a moment with a zone, taken for the day that is written " +
+	ProblemDayAsWritten dataset.Problem = "a moment with a zone, taken for the day that is written " +
 		"there: name the site's under zone, as in Europe/Berlin"
 )
 
 // problems numbers the problems for the counts of a target.
-var problems = [...]dataset.Problem{NoDate, NoValue, AfterDay, OtherSign, DayAsWritten, DayForMonth,
-	BesideLayout, NoUnit, MarkElsewhere, Thousands, OtherForm}
+var problems = [...]dataset.Problem{ProblemNoDate, ProblemNoValue, ProblemAfterDay,
+	ProblemOtherSign, ProblemDayAsWritten, ProblemDayForMonth,
+	ProblemBesideLayout, ProblemNoUnit, ProblemMarkElsewhere, ProblemThousands, OtherForm}
 
 const (
 	noDate = iota
@@ -450,7 +454,7 @@ const (
 
 // compile compiles an expression and records the columns that it reads, each as read says:
 // read.name is the schema's column if it has a decimal sign or marks of missing values of its own.
-func (b *Bound) compile(text string, read input) (*expression, error) {
+func (b *BoundMapping) compile(text string, read input) (*expression, error) {
 	p, err := parseExpression(text)
 	if err != nil {
 		return nil, err
@@ -495,7 +499,7 @@ func (b *Bound) compile(text string, read input) (*expression, error) {
 type typed interface{ IsNumber(column int) bool }
 
 // sign returns the decimal sign of a cell of the last record.
-func (b *Bound) sign(decimal string, at int) string {
+func (b *BoundMapping) sign(decimal string, at int) string {
 	if decimal == "" || b.typed == nil || at < 0 || !b.typed.IsNumber(at) {
 		return decimal
 	}
@@ -504,14 +508,14 @@ func (b *Bound) sign(decimal string, at int) string {
 
 // inputs returns a record's values for expressions, made again for each record: a number if the
 // cell is one, otherwise its text; nil if the cell is missing.
-func (b *Bound) inputs(cells []string) map[string]any {
+func (b *BoundMapping) inputs(cells []string) map[string]any {
 	if len(b.used) == 0 {
 		return nil
 	}
 	env := make(map[string]any, len(b.used))
 	for _, in := range b.used {
 		text := cells[in.at]
-		if len(text) > maxText || !dataset.IsText(text) {
+		if len(text) > maxText || !dataset.IsValidText(text) {
 			env[in.name] = nil
 			continue
 		}

@@ -37,7 +37,7 @@ func agesOf(t *testing.T, births []string, format string) (draft Suggestion, age
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapped, err := dataset.Collect(b.Rows(in))
+	mapped, err := dataset.CollectRows(b.Rows(in))
 	if err != nil {
 		t.Fatal(err)
 	}

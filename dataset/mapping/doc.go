@@ -9,15 +9,15 @@
 // So every bound for records of a file holds for mapped records.
 //   - Function: a bound mapping is a function from one record to one record. It reads only the
 //     record's cells and the mapping's constants: no other record, no clock, no random number, no
-//     state. (The counters of a [Bound] are written and never read while records are mapped; the
-//     values in an expression are made anew for each record.)
+//     state. (The counters of a [BoundMapping] are written and never read while records are mapped;
+//     the values in an expression are made anew for each record.)
 //   - Total: a cell that lacks the number or date, or the value of an expression, becomes empty; a
 //     malformed record becomes an empty record. Binding depends on the columns' names alone, and
 //     after it nothing is an error.
 //   - One patient: the forms of a patient's number are brought to one by the cell alone. If two
 //     persons have one number by that, a bound for the patient covers both at once.
 //   - Bounded: an expression has at most maxNodes parts, no loops, no lists, and texts of at most
-//     maxText bytes ([Bound.Cells] counts its work).
+//     maxText bytes ([BoundMapping.Cells] counts its work).
 //
 // FuzzMapping checks that a file is mapped like each of its lines alone, in any order.
 //

@@ -15,7 +15,8 @@ import (
 )
 
 // readCase drafts a mapping for a file of testdata, and reads the file with the draft.
-func readCase(t *testing.T, schema, file string, comma rune) (Suggestion, *dataset.Table, *Bound) {
+func readCase(t *testing.T, schema, file string, comma rune) (Suggestion, *dataset.Table,
+	*BoundMapping) {
 	t.Helper()
 	open := func(name string) *os.File {
 		f, err := os.Open("testdata/" + name)
@@ -36,7 +37,7 @@ func readCase(t *testing.T, schema, file string, comma rune) (Suggestion, *datas
 		}
 		return in
 	}
-	whole, err := dataset.Collect(lines())
+	whole, err := dataset.CollectRows(lines())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func readCase(t *testing.T, schema, file string, comma rune) (Suggestion, *datas
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapped, err := dataset.Collect(b.Rows(in))
+	mapped, err := dataset.CollectRows(b.Rows(in))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ func TestMarkElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dataset.Collect(bound.Rows(in)); err != nil {
+		if _, err := dataset.CollectRows(bound.Rows(in)); err != nil {
 			t.Fatal(err)
 		}
 		var said []string
@@ -456,7 +457,8 @@ func TestNoCellDrafted(t *testing.T) {
 		text += fmt.Sprintf("%d;1.1;F;no;%d;A;5\n", 50+i, i)
 	}
 	notes := Suggest(tableOf(t, text+";;;;;B;7\n;;;;;;\n;;;;;C;9\n"), ward(t), Mapping{}).Notes
-	if want := string(NoCell) + ": 2, the first is record 21"; !slices.Contains(notes, want) {
+	if want := string(ProblemNoCell) + ": 2, the first is record 21"; !slices.Contains(notes,
+		want) {
 		t.Errorf("not said: %s: %q", want, notes)
 	}
 }

@@ -41,7 +41,7 @@ columns:
 	if err != nil {
 		panic(err)
 	}
-	lines, err := dataset.Collect(mapped)
+	lines, err := dataset.CollectRows(mapped)
 	if err != nil {
 		panic(err)
 	}

@@ -43,7 +43,7 @@ func FuzzMapping(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := dataset.Collect(b.Rows(rows))
+		lines, err := dataset.CollectRows(b.Rows(rows))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,9 +54,9 @@ type Mapping struct {
 // missing value empty; convert a date to whole years or days; convert a number to other units;
 // replace a text by its level. In YAML a text instead of a rule names the file's column.
 type Rule struct {
-	// From is a column of the file. Without From and Expression it is the column with the same
-	// name.
-	From string `yaml:"from,omitempty" json:"from,omitempty"`
+	// FromColumn is a column of the file. Without FromColumn and Expression it is the column with
+	// the same name.
+	FromColumn string `yaml:"from,omitempty" json:"from,omitempty"`
 	// Expression computes a value from the columns of the same record.
 	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
 	// Missing are texts for a missing value here, besides the mapping's: of the columns that an
@@ -118,7 +118,7 @@ func (t *Texts) UnmarshalYAML(n *yaml.Node) error {
 // UnmarshalYAML reads a text as the name of a column.
 func (r *Rule) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
-		r.From = n.Value
+		r.FromColumn = n.Value
 		return nil
 	}
 	type plain Rule
@@ -145,7 +145,7 @@ func Parse(r io.Reader) (Mapping, error) {
 	if err := file.Decode(&m); err != nil {
 		return fail(err)
 	}
-	if err := file.Locate(m.Validate()); err != nil {
+	if err := file.AddPosition(m.Validate()); err != nil {
 		return fail(err)
 	}
 	return m, nil
@@ -160,9 +160,9 @@ func (m Mapping) YAML() ([]byte, error) {
 	return out, nil
 }
 
-// Same reports whether both make the same records of every file: equal settings, however they were
-// written in YAML. It is false if either cannot be encoded.
-func (m Mapping) Same(other Mapping) bool {
+// Equivalent reports whether both make the same records of every file: equal settings, however they
+// were written in YAML. It is false if either cannot be encoded.
+func (m Mapping) Equivalent(other Mapping) bool {
 	a, errA := json.Marshal(m)
 	b, errB := json.Marshal(other)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
@@ -210,7 +210,7 @@ func checkDecimal(sign string) error {
 const undecidedLevel = "which level?"
 
 func (r Rule) validate() error {
-	if r.From != "" && r.Expression != "" {
+	if r.FromColumn != "" && r.Expression != "" {
 		return errors.New("it has both from and expression: an expression names its columns itself")
 	}
 	if r.Expression != "" {

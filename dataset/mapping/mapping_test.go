@@ -42,7 +42,7 @@ func parse(t testing.TB, text string) Mapping {
 
 // read maps a text and returns its rows.
 func read(t testing.TB, m Mapping, s dataset.Schema, text string) (rows [][]string,
-	lines dataset.Lines, b *Bound) {
+	lines dataset.CollectedRows, b *BoundMapping) {
 	t.Helper()
 	f := dataset.Format{Delimiter: ';', Columns: m.Header}
 	in, err := dataset.NewLines(strings.NewReader(text), f)
@@ -53,7 +53,7 @@ func read(t testing.TB, m Mapping, s dataset.Schema, text string) (rows [][]stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines, err = dataset.Collect(b.Rows(in)); err != nil {
+	if lines, err = dataset.CollectRows(b.Rows(in)); err != nil {
 		t.Fatal(err)
 	}
 	lines.Columns, lines.Remarks = in.Columns(), append(lines.Remarks, b.Remarks()...)
@@ -153,7 +153,8 @@ func TestDayAsWritten(t *testing.T) {
 			rows, _, b := read(t, parse(t, zone+"columns: {age: {from: born, "+rule+"}}"), s,
 				"born;visit;creatinine;sex;died;id\n1960-01-01;2023-12-31T23:10:00 GMT;1;F;no;7\n")
 			told := slices.ContainsFunc(b.Remarks(), func(r dataset.Remark) bool {
-				return r == dataset.Remark{Column: "age", Problem: DayAsWritten, Count: 1, First: 2}
+				return r == dataset.Remark{Column: "age", Problem: ProblemDayAsWritten, Count: 1,
+					First: 2}
 			})
 			if rows[0][0] != want || told != (zone == "") {
 				t.Errorf("%s%s: %s, want %s, remarks %v", zone, rule, rows[0][0], want,
@@ -224,7 +225,7 @@ func TestExpressions(t *testing.T) {
 		`float(text("plz"))`:                     "1067",
 		`if age > 60 { "old" } else { "young" }`: "old",
 	} {
-		b := &Bound{columns: columns}
+		b := &BoundMapping{columns: columns}
 		e, err := b.compile(text, input{missing: newWords(nil, ","), decimal: ","})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -236,7 +237,7 @@ func TestExpressions(t *testing.T) {
 	}
 	// Neither a value nor an error.
 	for _, text := range []string{`sex + 1`, `nil + 1`, `1 / 0`, `int("x")`, `age % 0`, `-sex`, `0.0 / 0`, `sex < 1`, `"x" ? 1 : 2`, `int(age) % int(0)`, `int(1e300) % 0`} {
-		b := &Bound{columns: columns}
+		b := &BoundMapping{columns: columns}
 		e, err := b.compile(text, input{missing: newWords(nil, ","), decimal: ","})
 		if err != nil {
 			continue // refused when compiled, which is fine too
@@ -257,13 +258,13 @@ func TestExpressionsRefused(t *testing.T) {
 		`reduce([1], #acc)`, `get(age, 1)`, `column(sex)`, `column("a", "b")`, `age.year()`, `f(age)`, `unknown + 1`, `(age`, ``, `"` + strings.Repeat("x", maxExpression) + `"`,
 		strings.Repeat("age+", maxNodes) + "age", strings.Repeat("-", maxNodes+1) + "1", `age in [` + strings.Repeat("1,", maxNodes) + `1]`,
 	} {
-		b := &Bound{columns: []string{"age", "sex"}}
+		b := &BoundMapping{columns: []string{"age", "sex"}}
 		if _, err := b.compile(text, input{}); err == nil {
 			t.Errorf("%.80s is taken", text)
 		}
 	}
 	// Further functions of expr-lang.
-	b := &Bound{columns: []string{"age"}}
+	b := &BoundMapping{columns: []string{"age"}}
 	for _, name := range []string{"all", "none", "any", "one", "count", "find", "groupBy", "sortBy",
 		"type", "concat", "flatten", "uniq", "keys", "values", "median", "mean", "first", "last",
 		"take", "bitand", "join", "indexOf", "trimPrefix", "timezone", "fromJSON", "toPairs",
@@ -331,11 +332,11 @@ func TestNoPatient(t *testing.T) {
 	_, lines, b := read(t, parse(t, "patient: none"), s, text)
 	records, _, err := s.EncodeLabelled(lines.Table)
 	if err != nil || !slices.Equal(records.Patient, []string{"", ""}) || !b.Has("id") ||
-		b.Hint() != "" || len(b.Remarks()) > 0 {
+		b.PatientHint() != "" || len(b.Remarks()) > 0 {
 		t.Errorf("%v, patients %q, %+v", err, records.Patient, b)
 	}
 	_, lines, b = read(t, Mapping{}, s, text)
-	for _, said := range []error{errors.New(b.Hint()), func() error {
+	for _, said := range []error{errors.New(b.PatientHint()), func() error {
 		_, _, err := s.EncodeLabelled(lines.Table)
 		return err
 	}()} {
@@ -373,20 +374,20 @@ derived: [Rang]
 		map[string]string{"weiblich": "F", "1": "M", "true": "F"}) {
 		t.Errorf("levels %v", got)
 	}
-	if m.Columns["age"].YearsUntil != "2024-12-31" || m.Columns["died"].From != "Verstorben" {
+	if m.Columns["age"].YearsUntil != "2024-12-31" || m.Columns["died"].FromColumn != "Verstorben" {
 		t.Errorf("%+v", m.Columns)
 	}
 	written, err := m.YAML()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := parse(t, string(written)); !again.Same(m) {
+	if again := parse(t, string(written)); !again.Equivalent(m) {
 		t.Errorf("%s\nis read as %+v", written, again)
 	}
-	if m.Same(Mapping{}) {
+	if m.Equivalent(Mapping{}) {
 		t.Error("it is the same as none")
 	}
-	if empty := parse(t, ""); !empty.Same(Mapping{}) {
+	if empty := parse(t, ""); !empty.Equivalent(Mapping{}) {
 		t.Errorf("nothing is %+v", empty)
 	}
 	for bad, want := range map[string]string{

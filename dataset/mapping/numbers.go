@@ -62,7 +62,7 @@ func composed(text string) string {
 func parseNumber(text, decimal string) (float64, bool) {
 	text, ok := plainNumber(text, decimal)
 	if !ok || text == "" || strings.IndexByte("0123456789.", text[len(text)-1]) < 0 ||
-		dataset.IsSourceForm(text) { // excludes Inf, NaN, 1_0 and 0x1p4
+		dataset.HasGoNumberSyntax(text) { // excludes Inf, NaN, 1_0 and 0x1p4
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(text, 64)

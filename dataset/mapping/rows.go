@@ -15,7 +15,7 @@ import (
 // the schema's columns, under their own names. A file that needs no mapping keeps its columns.
 // Without a schema (the zero Schema), missing values and decimal signs are normalised in every
 // column.
-func (m Mapping) AllRows(in dataset.Rows, s dataset.Schema) (dataset.Rows, *Bound, error) {
+func (m Mapping) AllRows(in dataset.Rows, s dataset.Schema) (dataset.Rows, *BoundMapping, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil {
 		return in, b, err
@@ -31,7 +31,7 @@ func (m Mapping) AllRows(in dataset.Rows, s dataset.Schema) (dataset.Rows, *Boun
 	return b.Rows(in), b, nil
 }
 
-func (b *Bound) changes(m Mapping) bool {
+func (b *BoundMapping) changes(m Mapping) bool {
 	return len(m.Columns) > 0 || len(m.Missing) > 0 || m.Decimal != "" ||
 		slices.ContainsFunc(b.targets, func(t target) bool {
 			return t.at < 0 || b.columns[t.at] != t.name
@@ -40,7 +40,7 @@ func (b *Bound) changes(m Mapping) bool {
 
 // keepOthers adds the unused columns unchanged. Without a schema, which would say which columns are
 // numbers, it applies the mapping's missing values and decimal sign to them.
-func (b *Bound) keepOthers(m Mapping) {
+func (b *BoundMapping) keepOthers(m Mapping) {
 	for i, name := range b.columns {
 		if !b.Has(name) && !slices.ContainsFunc(b.targets, func(t target) bool {
 			return t.at == i
@@ -55,7 +55,7 @@ func (b *Bound) keepOthers(m Mapping) {
 }
 
 // Rows maps the records of a file to the schema's columns.
-func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
+func (b *BoundMapping) Rows(in dataset.Rows) dataset.Rows {
 	r := &mapped{Rows: in, bound: b, out: make([]string, len(b.targets))}
 	for i := range b.targets {
 		b.targets[i].place = in.Place
@@ -65,24 +65,24 @@ func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	return r
 }
 
-// WatchedRows are rows for a draft, which knows texts alone: they note the columns with numbers
+// NumberWatcher are rows for a draft, which knows texts alone: they note the columns with numbers
 // that are no texts of the file.
-type WatchedRows struct {
+type NumberWatcher struct {
 	dataset.Rows
 	typed typed
 	found []bool // by column
 }
 
-// Watch returns rows whose columns of numbers [Suggest] is to know.
-func Watch(in dataset.Rows) *WatchedRows {
+// WatchNumbers returns rows whose columns of numbers [Suggest] is to know.
+func WatchNumbers(in dataset.Rows) *NumberWatcher {
 	numbers, _ := in.(typed)
-	return &WatchedRows{in, numbers, make([]bool, len(in.Columns()))}
+	return &NumberWatcher{in, numbers, make([]bool, len(in.Columns()))}
 }
 
-// Typed returns the columns in which a number was read that is no text of the file.
-func (w *WatchedRows) Typed() (columns []string) {
-	for i, name := range w.Columns() {
-		if w.found[i] {
+// NumberColumns returns the columns in which a number was read that is no text of the file.
+func (n *NumberWatcher) NumberColumns() (columns []string) {
+	for i, name := range n.Columns() {
+		if n.found[i] {
 			columns = append(columns, name)
 		}
 	}
@@ -91,11 +91,11 @@ func (w *WatchedRows) Typed() (columns []string) {
 
 // Next implements dataset.Rows. The row passes unchanged; a cell with a point in it counts as a
 // number only if the file stores a number there.
-func (w *WatchedRows) Next() ([]string, bool, error) {
-	cells, ok, err := w.Rows.Next()
-	for i := 0; w.typed != nil && ok && i < len(cells); i++ {
-		if !w.found[i] && strings.Contains(cells[i], ".") {
-			w.found[i] = w.typed.IsNumber(i)
+func (n *NumberWatcher) Next() ([]string, bool, error) {
+	cells, ok, err := n.Rows.Next()
+	for i := 0; n.typed != nil && ok && i < len(cells); i++ {
+		if !n.found[i] && strings.Contains(cells[i], ".") {
+			n.found[i] = n.typed.IsNumber(i)
 		}
 	}
 	return cells, ok, err
@@ -103,7 +103,7 @@ func (w *WatchedRows) Next() ([]string, bool, error) {
 
 type mapped struct {
 	dataset.Rows
-	bound *Bound
+	bound *BoundMapping
 	names []string
 	out   []string
 }
@@ -122,7 +122,7 @@ func (m *mapped) Next() ([]string, bool, error) {
 // noText marks a cell that is not text, so that Collect counts it.
 const noText = "\x00"
 
-func (b *Bound) apply(cells, out []string) {
+func (b *BoundMapping) apply(cells, out []string) {
 	env := b.inputs(cells)
 	for i := range b.targets {
 		t := &b.targets[i]
@@ -140,7 +140,7 @@ func (t *target) of(cells []string, env map[string]any, decimal string) string {
 		if text, ok = t.expression.of(env); !ok {
 			return t.without(noValue)
 		}
-	} else if text = cells[t.at]; !dataset.IsText(text) {
+	} else if text = cells[t.at]; !dataset.IsValidText(text) {
 		return noText
 	}
 	text = strings.TrimSpace(text)
@@ -285,10 +285,10 @@ func (t *target) date(text string) (d dates.Date, written int, ok bool) {
 func (t *target) inCentury(own, day dates.Date) (dates.Date, bool) {
 	first := t.firstYear
 	switch {
-	case !t.layout.TwoDigits() || first == 0 && t.years == nil:
+	case !t.layout.HasTwoDigitYear() || first == 0 && t.years == nil:
 		return own, true
 	case first == 0:
-		year, _, _ := day.Civil()
+		year, _, _ := day.YearMonthDay()
 		first = year - 99
 		if last, ok := own.InCentury(first); ok && last > day {
 			first--

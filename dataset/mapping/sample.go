@@ -13,8 +13,8 @@ import (
 
 // Sample is a file for a draft: all of it was read and counted, and some of its rows are kept.
 type Sample struct {
-	// Lines counts as those of [dataset.Collect]. Its Table has the kept rows, in file order.
-	dataset.Lines
+	// Lines counts as those of [dataset.CollectRows]. Its Table has the kept rows, in file order.
+	dataset.CollectedRows
 	// Records counts all records.
 	Records int
 }
@@ -55,7 +55,7 @@ func ReadSample(rows dataset.Rows) (s Sample, err error) {
 		last.cells = slices.Grow(last.cells, len(s.Columns))[:len(s.Columns)]
 		clear(last.cells[len(cells):])
 		for i, cell := range last.cells {
-			if !dataset.IsText(cell) {
+			if !dataset.IsValidText(cell) {
 				noText[i]++
 				last.cells[i] = ""
 			}
@@ -87,7 +87,7 @@ func ReadSample(rows dataset.Rows) (s Sample, err error) {
 	for i, n := range noText {
 		if n > 0 {
 			s.Remarks = append(s.Remarks,
-				dataset.Remark{Column: s.Columns[i], Problem: dataset.NoText,
+				dataset.Remark{Column: s.Columns[i], Problem: dataset.ProblemNotText,
 					Count: n})
 		}
 	}

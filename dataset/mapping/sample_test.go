@@ -36,12 +36,12 @@ func (c *counted) Next() ([]string, bool, error) {
 // the first and the last row and a part of the others are kept, in order, whatever pattern repeats
 // in the file. All rows are counted.
 func TestReadSample(t *testing.T) {
-	want, err := dataset.Collect(&counted{rows: 5000, text: "x"})
+	want, err := dataset.CollectRows(&counted{rows: 5000, text: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	have, err := ReadSample(&counted{rows: 5000, text: "x"})
-	if err != nil || have.Records != 5000 || !reflect.DeepEqual(have.Lines, want) {
+	if err != nil || have.Records != 5000 || !reflect.DeepEqual(have.CollectedRows, want) {
 		t.Errorf("a short file: %v, %d records", err, have.Records)
 	}
 	for name, c := range map[string]counted{
@@ -66,7 +66,7 @@ func TestReadSample(t *testing.T) {
 			t.Errorf("%s: %d of %d rows are even", name, even, n)
 		}
 		for _, r := range s.Remarks {
-			if r.Problem == dataset.NoText && r.Count != c.rows/777 {
+			if r.Problem == dataset.ProblemNotText && r.Count != c.rows/777 {
 				t.Errorf("%s: %v", name, r)
 			}
 		}

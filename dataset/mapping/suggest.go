@@ -19,11 +19,11 @@ import (
 // Suggestion is a mapping drafted from a file, for a person to check.
 type Suggestion struct {
 	Mapping Mapping
-	// Placed gives the file's column for each schema column, Unplaced the other schema columns,
-	// Idle the file's unused columns.
-	Placed   map[string]string
-	Unplaced []string
-	Idle     []string
+	// Assigned gives the file's column for each schema column, Unassigned the other schema columns,
+	// UnusedColumns the file's unused columns.
+	Assigned      map[string]string
+	Unassigned    []string
+	UnusedColumns []string
 	// Notes are for a person to check. They show texts of the file.
 	Notes []string
 }
@@ -37,7 +37,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping, typed ...strin
 		typed: typed,
 		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
 		all: map[string]map[string]int{}, known: map[string]facts{},
-		out: Suggestion{Mapping: written, Placed: map[string]string{}},
+		out: Suggestion{Mapping: written, Assigned: map[string]string{}},
 	}
 	d.out.Mapping.Columns = map[string]Rule{}
 	for _, f := range s.Features {
@@ -50,7 +50,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping, typed ...strin
 	for _, match := range []func(string) string{d.sameName, d.synonym, d.patientNumber, d.nearName,
 		d.sameLevels} {
 		for _, name := range s.AllColumns() {
-			if _, placed := d.out.Placed[name]; !placed {
+			if _, placed := d.out.Assigned[name]; !placed {
 				if column := match(name); column != "" {
 					d.place(name, column)
 				}
@@ -61,14 +61,14 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping, typed ...strin
 	d.empty()
 	d.missing()
 	for _, name := range s.AllColumns() {
-		if _, placed := d.out.Placed[name]; placed {
+		if _, placed := d.out.Assigned[name]; placed {
 			d.rule(name)
 		} else if name != s.Patient || !d.noPatient() {
-			d.out.Unplaced = append(d.out.Unplaced, name)
+			d.out.Unassigned = append(d.out.Unassigned, name)
 		}
 	}
 	d.oneDecimal()
-	d.out.Idle = d.free
+	d.out.UnusedColumns = d.free
 	return d.out
 }
 
@@ -127,13 +127,13 @@ func (d *drafter) note(format string, args ...any) {
 }
 
 func (d *drafter) place(name, column string) {
-	d.out.Placed[name] = column
+	d.out.Assigned[name] = column
 	d.free = slices.DeleteFunc(d.free, func(c string) bool { return c == column })
 }
 
 func (d *drafter) sameName(name string) string {
 	for _, same := range []func(a, b string) bool{
-		func(a, b string) bool { return a == b }, strings.EqualFold, func(a, b string) bool { return yamlfile.Bare(a) == yamlfile.Bare(b) },
+		func(a, b string) bool { return a == b }, strings.EqualFold, func(a, b string) bool { return yamlfile.Simplify(a) == yamlfile.Simplify(b) },
 	} {
 		if i := slices.IndexFunc(d.free, func(c string) bool { return same(c, name) }); i >= 0 {
 			return d.free[i]
@@ -188,7 +188,7 @@ func (d *drafter) noPatient() bool {
 		return false
 	}
 	for _, c := range d.free {
-		if dataset.NamesPatient(c) || meansTheSame(c, "patient") {
+		if dataset.LooksLikePatientID(c) || meansTheSame(c, "patient") {
 			d.note("%s: is one of the columns left over a patient's number (%s)? name it under columns; if none is, write patient: none", name, left)
 			return false
 		}
@@ -203,7 +203,7 @@ func (d *drafter) noPatient() bool {
 }
 
 func (d *drafter) nearName(name string) string {
-	near := yamlfile.Nearest(name, d.free, len(yamlfile.Bare(name))/4)
+	near := yamlfile.Nearest(name, d.free, len(yamlfile.Simplify(name))/4)
 	if near != "" && d.fits(near, d.kinds[name]) {
 		d.note("%s is taken to be the file's %q, whose name is nearly the same", name, near)
 		return near
@@ -259,7 +259,7 @@ func (d *drafter) repeats() {
 // empty notes records that are empty in all columns that the schema takes, but not in others.
 func (d *drafter) empty() {
 	count, first := 0, 0
-	columns := slices.Sorted(maps.Values(d.out.Placed))
+	columns := slices.Sorted(maps.Values(d.out.Assigned))
 	for i := range d.table.Rows() {
 		has := func(column string) bool {
 			text, _ := d.table.Cell(i, column)
@@ -273,7 +273,7 @@ func (d *drafter) empty() {
 		}
 	}
 	if count > 0 && len(columns) > 0 {
-		d.note("%s: %d, the first is record %d", NoCell, count, first)
+		d.note("%s: %d, the first is record %d", ProblemNoCell, count, first)
 	}
 }
 
@@ -307,10 +307,10 @@ func (d *drafter) present(column string) map[string]int {
 }
 
 func (d *drafter) rule(name string) {
-	column := d.out.Placed[name]
+	column := d.out.Assigned[name]
 	r := Rule{Missing: d.marks[column]}
 	if column != name {
-		r.From = column
+		r.FromColumn = column
 	}
 	f, known := d.kinds[name]
 	switch seen := d.factsOf(column); {
@@ -347,7 +347,7 @@ func (d *drafter) missing() {
 	// A code of a column of numbers is no level of another column.
 	for _, kind := range []dataset.FeatureKind{dataset.Numeric, dataset.Categorical} {
 		for _, name := range d.schema.AllColumns() {
-			f, column := d.kinds[name], d.out.Placed[name]
+			f, column := d.kinds[name], d.out.Assigned[name]
 			if f.Kind != kind || column == "" {
 				continue
 			}
@@ -416,7 +416,7 @@ func (d *drafter) elsewhere(column, text string) bool {
 		return false
 	}
 	for name, f := range d.kinds {
-		if d.out.Placed[name] != column && levelFor(text, f.Levels) != "" {
+		if d.out.Assigned[name] != column && levelFor(text, f.Levels) != "" {
 			return true
 		}
 	}
@@ -428,8 +428,8 @@ func (d *drafter) elsewhere(column, text string) bool {
 // other columns.
 func (d *drafter) alsoNumber(mark string, marks map[string]Texts) {
 	same := newWords([]string{mark}, "")
-	for _, name := range slices.Sorted(maps.Keys(d.out.Placed)) {
-		column, n := d.out.Placed[name], 0
+	for _, name := range slices.Sorted(maps.Keys(d.out.Assigned)) {
+		column, n := d.out.Assigned[name], 0
 		if d.kinds[name].Kind != dataset.Numeric || slices.Contains(marks[column], mark) {
 			continue
 		}
@@ -596,7 +596,7 @@ func (d *drafter) date(
 			"clamped: if they stand for a missing value, name them under missing", name, cells(old),
 			column, f.Max, until, firstOf(old))
 	}
-	if !layout.TwoDigits() {
+	if !layout.HasTwoDigitYear() {
 		return
 	}
 	older := func(text string) bool {
@@ -605,7 +605,7 @@ func (d *drafter) date(
 	}
 	if text, ok := d.example(column, older); ok {
 		r.FirstYear = undecidedYear
-		year, _, _ := until.Civil()
+		year, _, _ := until.YearMonthDay()
 		d.note("%s: years have two digits: %q is %d years or %d: write under first_year the "+
 			"first of the hundred years, such as %d",
 			name, text, age(text), age(text)+100, year-99)
@@ -745,7 +745,7 @@ func noNumbers(name, column string, odd map[string]int) string {
 // person may place them.
 func (d *drafter) oneDecimal() {
 	bounds := map[string]dataset.Feature{}
-	for name, column := range d.out.Placed {
+	for name, column := range d.out.Assigned {
 		bounds[column] = d.kinds[name]
 	}
 	sign := ""

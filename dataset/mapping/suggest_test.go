@@ -32,12 +32,12 @@ func TestSuggest(t *testing.T) {
 	want := map[string]string{"age": "Geburtsdatum", "creatinine": "Krea (µmol/l)",
 		"sex": "Geschlecht", "died": "Ausgang", "id": "Patient-ID"}
 	for name, column := range want {
-		if got.Placed[name] != column {
-			t.Errorf("%s is taken to be %q, want %q", name, got.Placed[name], column)
+		if got.Assigned[name] != column {
+			t.Errorf("%s is taken to be %q, want %q", name, got.Assigned[name], column)
 		}
 	}
-	if len(got.Unplaced) > 0 || !slices.Equal(got.Idle, []string{"Fall-Nr"}) {
-		t.Errorf("unplaced %q, idle %q", got.Unplaced, got.Idle)
+	if len(got.Unassigned) > 0 || !slices.Equal(got.UnusedColumns, []string{"Fall-Nr"}) {
+		t.Errorf("unplaced %q, idle %q", got.Unassigned, got.UnusedColumns)
 	}
 	m := got.Mapping
 	if m.Decimal != "," || !slices.Equal(m.Missing, Texts{"-9", "NULL"}) {
@@ -52,7 +52,7 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("age: %+v", r)
 	}
 	notes := strings.Join(got.Notes, "\n")
-	if m.Patient != "" || m.Columns["id"].From != "Patient-ID" {
+	if m.Patient != "" || m.Columns["id"].FromColumn != "Patient-ID" {
 		t.Errorf("patient %q, %+v", m.Patient, m.Columns["id"])
 	}
 	for _, want := range []string{`write under years_until the day`, `"divers" (1 cells) is no level`, `outside of 0 to 10: is it in another unit?`, `because its texts are the levels`, `decimal comma`, `"-9" in creatinine is taken for a missing value`, `id is taken to be the file's "Patient-ID"`} {
@@ -68,8 +68,9 @@ func TestSuggest(t *testing.T) {
 	parse(t, strings.ReplaceAll(string(text), "YYYY-MM-DD", "2024-12-31"))
 
 	same := Suggest(tableOf(t, "AGE;creatinin;sex;died;id\n70;1.2;F;no;7\n30;1.1;M;yes;8\n"), s, Mapping{})
-	if len(same.Unplaced) > 0 || same.Mapping.Columns["age"].From != "AGE" ||
-		same.Mapping.Columns["creatinine"].From != "creatinin" || len(same.Mapping.Columns) != 2 {
+	if len(same.Unassigned) > 0 || same.Mapping.Columns["age"].FromColumn != "AGE" ||
+		same.Mapping.Columns["creatinine"].FromColumn != "creatinin" ||
+		len(same.Mapping.Columns) != 2 {
 		t.Errorf("%+v", same)
 	}
 }
@@ -93,9 +94,10 @@ func TestSuggestNoPatient(t *testing.T) {
 		got := Suggest(tableOf(t,
 			header+"\n"+line[:len("70;1.2;F;no")+2*(strings.Count(header, ";")-3)]+"\n"), s,
 			Mapping{})
-		if m := got.Mapping; m.Patient != c.patient || m.Columns["id"].From != c.from ||
-			!slices.Equal(got.Unplaced, c.unplaced) {
-			t.Errorf("%s: patient %q, %+v, unplaced %q", header, m.Patient, m.Columns, got.Unplaced)
+		if m := got.Mapping; m.Patient != c.patient || m.Columns["id"].FromColumn != c.from ||
+			!slices.Equal(got.Unassigned, c.unplaced) {
+			t.Errorf("%s: patient %q, %+v, unplaced %q", header, m.Patient, m.Columns,
+				got.Unassigned)
 		}
 		if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, c.note) ||
 			c.note == "" && notes != "" {

@@ -76,7 +76,7 @@ func TestTypedNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := dataset.Collect(bound.Rows(rows))
+		lines, err := dataset.CollectRows(bound.Rows(rows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,14 +99,14 @@ func TestTypedNumbers(t *testing.T) {
 		if remarks := bound.Remarks(); len(remarks) > 0 {
 			t.Errorf("%s: %v", name, remarks)
 		}
-		watched := Watch(open())
-		texts, err := dataset.Collect(watched)
+		watched := WatchNumbers(open())
+		texts, err := dataset.CollectRows(watched)
 		if err != nil {
 			t.Fatal(err)
 		}
 		of := s
 		of.Features = slices.Delete(slices.Clone(s.Features), 1, 2)
-		draft := Suggest(texts.Table, of, Mapping{}, watched.Typed()...)
+		draft := Suggest(texts.Table, of, Mapping{}, watched.NumberColumns()...)
 		if d := draft.Mapping; len(d.Columns) > 0 || d.Decimal != "," {
 			t.Errorf("%s: the draft is %+v: %v", name, d, draft.Notes)
 		}

@@ -65,7 +65,7 @@ func TestUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mapped, err := dataset.Collect(b.Rows(in))
+		mapped, err := dataset.CollectRows(b.Rows(in))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestNoNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapped, err := dataset.Collect(b.Rows(in))
+	mapped, err := dataset.CollectRows(b.Rows(in))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestThousands(t *testing.T) {
 		{Column: "crp", Kind: dataset.Numeric, Max: 9000},
 	}}
 	for cells, want := range map[string]string{
-		"3,25 4.201 4.202 1 000": "[crp: 2 cells " + string(Thousands) + " (the first in line 3)]",
+		"3,25 4.201 4.202 1 000": "[crp: 2 cells " + string(ProblemThousands) + " (the first in line 3)]",
 		"3,25 4.201 1.234,5":     "[]", "4.201 1.234.567": "[]", "3,25 4,5": "[]",
 	} {
 		text := "crp;b\n" + strings.ReplaceAll(strings.ReplaceAll(cells, "1 000", "1\u00a0000"),

@@ -72,7 +72,7 @@ func withoutUnit(name string) string {
 	if i := strings.IndexAny(name, "([{"); i > 0 {
 		name = name[:i]
 	}
-	return yamlfile.Bare(name)
+	return yamlfile.Simplify(name)
 }
 
 // spelt writes a text without case, and without spaces, points, hyphens and underscores between

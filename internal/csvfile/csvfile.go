@@ -68,19 +68,19 @@ func marked(cell string) string {
 
 // Writer writes rows. Rows are buffered: Close writes them and returns the first error.
 type Writer struct {
-	// Marked counts the cells that were marked.
-	Marked int
-	out    *csv.Writer
-	guard  func(*Writer, []string) error
-	rows   int
+	// EscapedCells counts the cells that were marked.
+	EscapedCells int
+	out          *csv.Writer
+	guard        func(*Writer, []string) error
+	rows         int
 }
 
 // New returns a writer for programs. It writes cells as they are.
 func New(to io.Writer) *Writer { return &Writer{out: csv.NewWriter(to)} }
 
-// Exact returns a writer of public tables. A row with a cell that a spreadsheet would compute is an
-// error that names the cell's column, because the first row is taken for the header.
-func Exact(to io.Writer) *Writer {
+// NewRefusing returns a writer of public tables. A row with a cell that a spreadsheet would compute
+// is an error that names the cell's column, because the first row is taken for the header.
+func NewRefusing(to io.Writer) *Writer {
 	var header []string
 	return &Writer{out: csv.NewWriter(to), guard: func(w *Writer, row []string) error {
 		if header == nil {
@@ -97,14 +97,14 @@ func Exact(to io.Writer) *Writer {
 	}}
 }
 
-// Marked returns a writer of records. An apostrophe before a formula makes it a text, as in a
+// NewEscaping returns a writer of records. An apostrophe before a formula makes it a text, as in a
 // spreadsheet.
-func Marked(to io.Writer) *Writer {
+func NewEscaping(to io.Writer) *Writer {
 	return &Writer{out: csv.NewWriter(to), guard: func(w *Writer, row []string) error {
 		for i, cell := range row {
 			if HasFormula(cell) {
 				row[i] = marked(cell)
-				w.Marked++
+				w.EscapedCells++
 			}
 		}
 		return nil

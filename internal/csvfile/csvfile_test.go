@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// formulas are cells that some spreadsheet computes, with what Marked makes of each.
+// formulas are cells that some spreadsheet computes, with what NewEscaping makes of each.
 var formulas = map[string]string{
 	"=1+1":                          "'=1+1",
 	"+cmd|' /C calc'!A0":            "'+cmd|' /C calc'!A0",
@@ -57,7 +57,7 @@ func TestFormulas(t *testing.T) {
 			t.Errorf("%q: is a formula: %t", cell, got)
 		}
 		var text strings.Builder
-		out := Marked(&text)
+		out := NewEscaping(&text)
 		err := out.Write([]string{"x", cell})
 		if want == "" {
 			want = cell
@@ -73,7 +73,7 @@ func TestFormulas(t *testing.T) {
 		if HasFormula(marked(cell)) {
 			t.Errorf("%q: %q is a formula still", cell, marked(cell))
 		}
-		err = Exact(&text).Write([]string{"x", cell})
+		err = NewRefusing(&text).Write([]string{"x", cell})
 		if (err != nil) != (want != cell) {
 			t.Errorf("%q: exact: %v", cell, err)
 		}

@@ -35,17 +35,17 @@ func Advice(err error, name string) string {
 	return fmt.Sprintf("the %s failed", name)
 }
 
-// Full reports whether the disk was full. Nothing of the transaction remains then.
-func Full(err error) bool { return code(err) == sqlite3.SQLITE_FULL }
+// IsDiskFull reports whether the disk was full. Nothing of the transaction remains then.
+func IsDiskFull(err error) bool { return code(err) == sqlite3.SQLITE_FULL }
 
-// Damaged reports whether an error means that a file no longer contains what was written.
-func Damaged(err error) bool {
+// IsDamaged reports whether an error means that a file no longer contains what was written.
+func IsDamaged(err error) bool {
 	c := code(err)
 	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
 }
 
-// Interrupted reports whether a statement ended because its context ended.
-func Interrupted(err error) bool {
+// IsInterrupted reports whether a statement ended because its context ended.
+func IsInterrupted(err error) bool {
 	return code(err) == sqlite3.SQLITE_INTERRUPT || interrupted(err)
 }
 

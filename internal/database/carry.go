@@ -17,7 +17,7 @@ const leases = `CREATE SCHEMA caucus; CREATE TABLE caucus.lease (one BOOLEAN PRI
 // CopyToServer copies all rows of files, in one transaction, into new tables in a PostgreSQL
 // database; to is its address. Nobody may write to the files meanwhile. Carry refuses a database
 // that has such tables already, and returns the number of rows.
-func CopyToServer(ctx context.Context, to string, files ...File) (rows int, err error) {
+func CopyToServer(ctx context.Context, to string, files ...StoreFile) (rows int, err error) {
 	c, err := settings(to)
 	if err != nil {
 		return 0, err
@@ -30,7 +30,7 @@ func CopyToServer(ctx context.Context, to string, files ...File) (rows int, err 
 		}
 		for _, f := range files {
 			if _, err := tx.Exec(fmt.Sprintf(`CREATE SCHEMA %s; SET LOCAL search_path TO %[1]s; %s;
-				CREATE TABLE version (application BIGINT, number BIGINT); INSERT INTO version VALUES (%d, 0)`, f.place(), f.Before, f.Application)); err != nil {
+				CREATE TABLE version (application BIGINT, number BIGINT); INSERT INTO version VALUES (%d, 0)`, f.place(), f.SetupSQL, f.Application)); err != nil {
 				return err
 			}
 			if err := f.migrateServer(tx); err != nil {
@@ -46,11 +46,11 @@ func CopyToServer(ctx context.Context, to string, files ...File) (rows int, err 
 	return rows, err
 }
 
-func (f File) carry(ctx context.Context, to *sql.Tx) (rows int, err error) {
-	if err := Check(f.Path); err != nil {
+func (s StoreFile) carry(ctx context.Context, to *sql.Tx) (rows int, err error) {
+	if err := Check(s.Path); err != nil {
 		return 0, err
 	}
-	from, err := f.Open(f.Path)
+	from, err := s.Open(s.Path)
 	if err != nil {
 		return 0, err
 	}

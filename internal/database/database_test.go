@@ -259,15 +259,17 @@ func TestAdvice(t *testing.T) {
 	if Advice(nil, "notebook") != "" {
 		t.Error("advice on nothing")
 	}
-	if !Full(full) || Full(busy) || !Damaged(corrupt) || !Damaged(noDatabase) || Damaged(full) {
-		t.Errorf("full %t %t, damaged %t %t %t", Full(full), Full(busy), Damaged(corrupt),
-			Damaged(noDatabase), Damaged(full))
+	if !IsDiskFull(full) || IsDiskFull(busy) || !IsDamaged(corrupt) || !IsDamaged(noDatabase) ||
+		IsDamaged(full) {
+		t.Errorf("full %t %t, damaged %t %t %t", IsDiskFull(full), IsDiskFull(busy),
+			IsDamaged(corrupt),
+			IsDamaged(noDatabase), IsDamaged(full))
 	}
 	if damaged == nil {
 		t.Error("a damaged file passes Verify")
 	}
-	if !Interrupted(interrupted) && !errors.Is(interrupted, context.DeadlineExceeded) ||
-		Interrupted(full) {
+	if !IsInterrupted(interrupted) && !errors.Is(interrupted, context.DeadlineExceeded) ||
+		IsInterrupted(full) {
 		t.Errorf("interrupted: %v", interrupted)
 	}
 }
@@ -340,7 +342,7 @@ func TestShown(t *testing.T) {
 		"postgres:/u:HIDDEN@db/caucus":                                          "postgres://…",
 		"host=db password=HIDDEN":                                               "postgres://…",
 	} {
-		if got := Redacted(at); got != want {
+		if got := RedactAddress(at); got != want {
 			t.Errorf("Shown(%q) = %q, want %q", at, got, want)
 		}
 	}

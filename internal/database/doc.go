@@ -15,11 +15,11 @@
 // Carry copies such files into one PostgreSQL database, where several processes may run as
 // replicas. There:
 //
-//   - One process leads (Acquire). Its session holds an advisory lock. PostgreSQL ends the session
-//     after 5 s of silence. Before the leader reads anything, it commits a new epoch. Each writing
-//     transaction first locks the row of the epoch FOR SHARE and compares the epoch. So the next
-//     leader's new epoch waits for all transactions of the earlier leader, none of which comes
-//     after that epoch. A paused leader that wakes up commits nothing (ErrLost).
+//   - One process leads (AcquireLease). Its session holds an advisory lock. PostgreSQL ends the
+//     session after 5 s of silence. Before the leader reads anything, it commits a new epoch. Each
+//     writing transaction first locks the row of the epoch FOR SHARE and compares the epoch. So the
+//     next leader's new epoch waits for all transactions of the earlier leader, none of which comes
+//     after that epoch. A paused leader that wakes up commits nothing (ErrLeaseLost).
 //   - Update returns nil only once the named synchronous standby has the commit on disk.
 //     PostgreSQL's log has one order. So when a new epoch is confirmed, everything that its leader
 //     reads is confirmed too. This is so on a standby that became the primary too, and for commits

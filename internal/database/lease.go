@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrLost says that this process no longer leads, or does not know what it committed. It writes
-// nothing more and ends.
-var ErrLost = errors.New("this replica leads no more: another one does, or PostgreSQL was away")
+// ErrLeaseLost says that this process no longer leads, or does not know what it committed. It
+// writes nothing more and ends.
+var ErrLeaseLost = errors.New("this replica leads no more: another one does, or PostgreSQL was away")
 
-// ErrLed says that another process leads.
-var ErrLed = errors.New("a replica of this coordinator leads: stop all of them first")
+// ErrOtherLeader says that another process leads.
+var ErrOtherLeader = errors.New("a replica of this coordinator leads: stop all of them first")
 
 // errPooler refuses a program that stands before PostgreSQL and hands out its sessions. The lease
 // is a lock of one session, which such a program may give to somebody else.
@@ -40,12 +40,12 @@ type Lease struct {
 	once  sync.Once
 }
 
-// Acquire waits until this process leads, and commits a new epoch. It calls waits with each new
-// reason why PostgreSQL makes it wait, other than another leader. If waits is nil, Acquire does not
-// wait, and returns ErrLed when another process leads. An error that no waiting mends, such as a
-// wrong password, is returned at once. leader names this process to others. If single is false,
-// PostgreSQL must have a synchronous standby with a name.
-func Acquire(ctx context.Context, at, leader string, single bool, waits func(error)) (*Lease,
+// AcquireLease waits until this process leads, and commits a new epoch. It calls waits with each
+// new reason why PostgreSQL makes it wait, other than another leader. If waits is nil, AcquireLease
+// does not wait, and returns ErrOtherLeader when another process leads. An error that no waiting
+// mends, such as a wrong password, is returned at once. leader names this process to others. If
+// single is false, PostgreSQL must have a synchronous standby with a name.
+func AcquireLease(ctx context.Context, at, leader string, single bool, waits func(error)) (*Lease,
 	error) {
 	for told := ""; ; {
 		l, err := acquire(ctx, at, leader, single, waits != nil)
@@ -110,7 +110,7 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 		return nil, err
 	}
 	if !led {
-		return nil, ErrLed
+		return nil, ErrOtherLeader
 	}
 	// The update waits for transactions that the last leader is committing. Once it is confirmed,
 	// so is everything that was committed before.
@@ -120,7 +120,7 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 		return nil, err
 	}
 	if unconfirmed.Load() {
-		return nil, ErrLost
+		return nil, ErrLeaseLost
 	}
 	ctx, l.end = context.WithCancel(context.Background())
 	l.over.Go(func() { l.keep(ctx) })
@@ -177,14 +177,14 @@ func (l *Lease) fence(ctx context.Context, tx *sql.Tx) error {
 	return l.holds()
 }
 
-// holds returns ErrLost if this process no longer leads.
+// holds returns ErrLeaseLost if this process no longer leads.
 func (l *Lease) holds() error {
 	if l == nil {
 		return nil
 	}
 	select {
 	case <-l.Lost:
-		return ErrLost
+		return ErrLeaseLost
 	default:
 		return nil
 	}

@@ -30,8 +30,8 @@ func leads(t *testing.T, at string) (lead func(name string) (*Lease, *DB), open 
 	kind := SQLite{Schema: Schema{Name: "notes", Application: 7,
 		Migrations: fstest.MapFS{"migrations/1.sql": {Data: []byte("CREATE TABLE notes (text TEXT NOT NULL)")}}}}
 	path := filepath.Join(t.TempDir(), "notes")
-	must(0, must(kind.Make(path)).Close())
-	must(CopyToServer(ctx, at, File{kind, path}))
+	must(0, must(kind.Create(path)).Close())
+	must(CopyToServer(ctx, at, StoreFile{kind, path}))
 	open = func(l *Lease) *DB {
 		d := must(kind.Open(at))
 		d.Guard = l
@@ -39,7 +39,7 @@ func leads(t *testing.T, at string) (lead func(name string) (*Lease, *DB), open 
 		return d
 	}
 	return func(name string) (*Lease, *DB) {
-		l := must(Acquire(ctx, at, name, true, func(error) {}))
+		l := must(AcquireLease(ctx, at, name, true, func(error) {}))
 		return l, open(l)
 	}, open
 }
@@ -53,7 +53,7 @@ func add(text string) func(*sql.Tx) error {
 
 func notesIn(d *DB) (all []string) {
 	must(0, d.View(ctx, func(tx *sql.Tx) (err error) {
-		all, err = All(ctx, tx, func(s *string) []any {
+		all, err = QueryAll(ctx, tx, func(s *string) []any {
 			return []any{s}
 		}, "SELECT text FROM notes ORDER BY text")
 		return err
@@ -74,7 +74,7 @@ func TestOldLeader(t *testing.T) {
 	at, lead, open := led(t)
 	old, first := lead("old")
 	must(0, first.Update(ctx, add("1")))
-	if _, err := Acquire(ctx, at, "second", true, nil); !errors.Is(err, ErrLed) {
+	if _, err := AcquireLease(ctx, at, "second", true, nil); !errors.Is(err, ErrOtherLeader) {
 		t.Errorf("two lead: %v", err)
 	}
 	inside, took := make(chan bool), make(chan *Lease, 1)
@@ -82,7 +82,7 @@ func TestOldLeader(t *testing.T) {
 		<-inside
 		// the session of the lock
 		end(t, at, "query LIKE '%advisory_lock%' OR query = 'SELECT 1' AND state = 'idle'")
-		took <- must(Acquire(ctx, at, "new", true, func(error) {}))
+		took <- must(AcquireLease(ctx, at, "new", true, func(error) {}))
 	}()
 	err := first.Update(ctx, func(tx *sql.Tx) error {
 		inside <- true
@@ -101,7 +101,7 @@ func TestOldLeader(t *testing.T) {
 	if got := notesIn(second); len(got) != 2 {
 		t.Errorf("the new leader finds %q", got)
 	}
-	if err := first.Update(ctx, add("3")); !errors.Is(err, ErrLost) {
+	if err := first.Update(ctx, add("3")); !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("the old leader writes: %v", err)
 	}
 	select {
@@ -109,7 +109,7 @@ func TestOldLeader(t *testing.T) {
 	default:
 		t.Error("the old leader does not know")
 	}
-	if err := first.View(ctx, func(*sql.Tx) error { return nil }); !errors.Is(err, ErrLost) {
+	if err := first.View(ctx, func(*sql.Tx) error { return nil }); !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("the old leader reads: %v", err)
 	}
 	if got := notesIn(second); len(got) != 2 {
@@ -187,13 +187,14 @@ func TestUnknownCommit(t *testing.T) {
 				cut(t, at)
 				return nil
 			})
-			if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "happened or not") {
+			if !errors.Is(err, ErrLeaseLost) || !strings.Contains(err.Error(), "happened or not") {
 				t.Errorf("the commit: %v", err)
 			}
-			if err := d.Update(ctx, add("3")); !errors.Is(err, ErrLost) {
+			if err := d.Update(ctx, add("3")); !errors.Is(err, ErrLeaseLost) {
 				t.Errorf("it writes on: %v", err)
 			}
-			if err := d.View(ctx, func(*sql.Tx) error { return nil }); !errors.Is(err, ErrLost) {
+			if err := d.View(ctx, func(*sql.Tx) error { return nil }); !errors.Is(err,
+				ErrLeaseLost) {
 				t.Errorf("it reads on: %v", err)
 			}
 			set(t, at, "RESET synchronous_standby_names")
@@ -209,7 +210,8 @@ func TestUnknownCommit(t *testing.T) {
 // TestNeedsStandby: nobody leads over a PostgreSQL without a standby, because a release would be on
 // one disk only.
 func TestNeedsStandby(t *testing.T) {
-	if _, err := Acquire(ctx, testserver.Database(t), "one", false, func(error) {}); err == nil ||
+	if _, err := AcquireLease(ctx, testserver.Database(t), "one", false,
+		func(error) {}); err == nil ||
 		!strings.Contains(err.Error(), "--single") {
 		t.Errorf("without a standby: %v", err)
 	}
@@ -223,10 +225,11 @@ func TestSaysWhyItWaits(t *testing.T) {
 	must(0, nobody.Close())
 	ctx, stop := context.WithCancel(context.Background())
 	var said []string
-	_, err := Acquire(ctx, "postgres://caucus@"+closed+"/caucus", "one", true, func(why error) {
-		said = append(said, why.Error())
-		time.AfterFunc(3*idle/10, stop)
-	})
+	_, err := AcquireLease(ctx, "postgres://caucus@"+closed+"/caucus", "one", true,
+		func(why error) {
+			said = append(said, why.Error())
+			time.AfterFunc(3*idle/10, stop)
+		})
 	if !errors.Is(err, context.Canceled) || len(said) != 1 ||
 		!strings.Contains(said[0], "does not answer: see that it runs") {
 		t.Errorf("nobody listens: said %q, then %v", said, err)
@@ -238,7 +241,7 @@ func TestSaysWhyItWaits(t *testing.T) {
 		at:             "caucus coordinator move",
 		lacks.String(): "check user, password and database",
 	} {
-		_, err := Acquire(context.Background(), at, "one", true, func(why error) {
+		_, err := AcquireLease(context.Background(), at, "one", true, func(why error) {
 			t.Errorf("waits: %v", why)
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -252,7 +255,7 @@ func TestSaysWhyItWaits(t *testing.T) {
 func TestPromoted(t *testing.T) {
 	pair := testserver.NewPair(t)
 	lead, _ := leads(t, pair.Addresses())
-	if l, err := Acquire(ctx, pair.Addresses(), "first", false, func(error) {}); err != nil {
+	if l, err := AcquireLease(ctx, pair.Addresses(), "first", false, func(error) {}); err != nil {
 		t.Errorf("with a synchronous standby: %v", err)
 	} else {
 		l.Release()

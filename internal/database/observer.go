@@ -27,17 +27,17 @@ func (o *Observer) Identity(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// EndSilent ends the session that holds the lease under an epoch or a later one, if PostgreSQL has
-// heard nothing from it for silence, by its own clock. Of a leader that stopped as soon as it led,
-// nobody else has heard its epoch. A leader says something each second. The process's other
-// sessions that are as silent end too: one of them may hold the epoch's row in the midst of a
-// transaction, and the next leader would wait for it. A session that waits for PostgreSQL is not
-// silent: it is of one that holds the lock and is about to lead. EndSilent reports whether it
-// ended any.
+// EndSilentLeader ends the session that holds the lease under an epoch or a later one, if
+// PostgreSQL has heard nothing from it for silence, by its own clock. Of a leader that stopped as
+// soon as it led, nobody else has heard its epoch. A leader says something each second. The
+// process's other sessions that are as silent end too: one of them may hold the epoch's row in the
+// midst of a transaction, and the next leader would wait for it. A session that waits for
+// PostgreSQL is not silent: it is of one that holds the lock and is about to lead. EndSilentLeader
+// reports whether it ended any.
 //
-// It is safe whenever it is called: a leader without its session commits nothing (ErrLost), and a
-// session under an earlier epoch, which the caller knows to be past, is left alone.
-func (o *Observer) EndSilent(
+// It is safe whenever it is called: a leader without its session commits nothing (ErrLeaseLost),
+// and a session under an earlier epoch, which the caller knows to be past, is left alone.
+func (o *Observer) EndSilentLeader(
 	ctx context.Context, epoch int64, silence time.Duration,
 ) (bool, error) {
 	var n int
@@ -56,9 +56,9 @@ func (o *Observer) EndSilent(
 	return n > 0, err
 }
 
-// Current reports whether the tables of these schemas, as far as they are there, are as this
-// program knows them or newer. Then to open them changes nothing.
-func (o *Observer) Current(ctx context.Context, schemas ...SQLite) (bool, error) {
+// HasCurrentSchemas reports whether the tables of these schemas, as far as they are there, are as
+// this program knows them or newer. Then to open them changes nothing.
+func (o *Observer) HasCurrentSchemas(ctx context.Context, schemas ...SQLite) (bool, error) {
 	for _, s := range schemas {
 		var there bool
 		table, number := s.place()+".version", 0
@@ -66,7 +66,7 @@ func (o *Observer) Current(ctx context.Context, schemas ...SQLite) (bool, error)
 		if err == nil && there {
 			err = o.ask(ctx, &number, "SELECT number FROM "+table)
 		}
-		if err != nil || there && number < s.Known() {
+		if err != nil || there && number < s.MigrationCount() {
 			return false, err
 		}
 	}

@@ -32,7 +32,7 @@ func TestEndSilent(t *testing.T) {
 	stranger.SetMaxOpenConns(1)
 	must(stranger.Exec("SET statement_timeout = '1min'"))
 	for range 20 { // it says something each second
-		if ended := must(watcher.EndSilent(ctx, first.Epoch(), 20*time.Second)); ended {
+		if ended := must(watcher.EndSilentLeader(ctx, first.Epoch(), 20*time.Second)); ended {
 			t.Fatal("a living leader was ended")
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -59,7 +59,7 @@ func TestEndSilent(t *testing.T) {
 			AND wait_event_type = 'Lock' AND datname = current_database()
 			AND clock_timestamp() - state_change > interval '300ms'`))
 	}
-	if must(watcher.EndSilent(ctx, first.Epoch(), 200*time.Millisecond)) {
+	if must(watcher.EndSilentLeader(ctx, first.Epoch(), 200*time.Millisecond)) {
 		t.Error("a candidate was ended")
 	}
 	must(0, waits.Rollback())
@@ -73,19 +73,19 @@ func TestEndSilent(t *testing.T) {
 	defer conn.Close()
 	must(conn.ExecContext(ctx, "BEGIN; SELECT epoch FROM caucus.lease FOR SHARE"))
 	time.Sleep(500 * time.Millisecond)
-	if must(watcher.EndSilent(ctx, old.Epoch()+1, 200*time.Millisecond)) {
+	if must(watcher.EndSilentLeader(ctx, old.Epoch()+1, 200*time.Millisecond)) {
 		t.Fatal("the leader under an earlier epoch was ended")
 	}
-	if must(watcher.EndSilent(ctx, old.Epoch(), time.Minute)) {
+	if must(watcher.EndSilentLeader(ctx, old.Epoch(), time.Minute)) {
 		t.Fatal("it was not silent for a minute")
 	}
 	// Nobody has heard of its epoch, because it stopped at once.
-	if !must(watcher.EndSilent(ctx, old.Epoch()-1, 200*time.Millisecond)) {
+	if !must(watcher.EndSilentLeader(ctx, old.Epoch()-1, 200*time.Millisecond)) {
 		t.Fatal("a silent leader was not ended")
 	}
 	soon, stop := context.WithTimeout(ctx, 30*time.Second) // less than idle
 	defer stop()
-	next, err := Acquire(soon, at, "next", true, func(error) {})
+	next, err := AcquireLease(soon, at, "next", true, func(error) {})
 	if err != nil {
 		t.Fatalf("the next one waits: %v", err)
 	}
@@ -173,7 +173,8 @@ func TestPooler(t *testing.T) {
 		}
 	}()
 	through := strings.Replace(at, socket, filepath.Dir(pooler.Addr().String()), 1)
-	if _, err := Acquire(ctx, through, "one", true, func(error) {}); !errors.Is(err, errPooler) {
+	if _, err := AcquireLease(ctx, through, "one", true, func(error) {}); !errors.Is(err,
+		errPooler) {
 		t.Errorf("over a pooler: %v", err)
 	}
 }

@@ -26,10 +26,10 @@ func IsServer(at string) bool {
 	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
 }
 
-// Redacted returns a path as it is, and of an address (Server) the scheme, host and path. The rest
-// may hold a password: before the host, behind ?, and anywhere in an address that is written
+// RedactAddress returns a path as it is, and of an address (Server) the scheme, host and path. The
+// rest may hold a password: before the host, behind ?, and anywhere in an address that is written
 // wrongly, such as with / in the password. Of that only the scheme is shown.
-func Redacted(at string) string {
+func RedactAddress(at string) string {
 	if !IsServer(at) {
 		if near := strings.ToLower(at); strings.HasPrefix(near, "postgres") ||
 			strings.Contains(near, "password=") {
@@ -201,7 +201,7 @@ func (d *DB) updateServer(ctx context.Context, fn func(*sql.Tx) error) error {
 		if d.Guard != nil {
 			d.Guard.lose()
 		}
-		return fmt.Errorf("commit, which happened or not: %w (%v)", ErrLost, err)
+		return fmt.Errorf("commit, which happened or not: %w (%v)", ErrLeaseLost, err)
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func serverAdvice(err error) string {
 	var network net.Error
 	var file *fs.PathError
 	switch {
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, ErrLeaseLost):
 		return "this replica leads no more: ask the one that does"
 	case errors.As(err, &p) && p.Code[:2] == "23":
 		return ""

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// All reads each row of a query into a new T. The function to returns pointers to the fields that
-// take the columns.
-func All[T any](ctx context.Context, tx *sql.Tx, to func(*T) []any, query string,
+// QueryAll reads each row of a query into a new T. The function to returns pointers to the fields
+// that take the columns.
+func QueryAll[T any](ctx context.Context, tx *sql.Tx, to func(*T) []any, query string,
 	args ...any) (all []T, err error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -25,8 +25,8 @@ func All[T any](ctx context.Context, tx *sql.Tx, to func(*T) []any, query string
 	return all, rows.Err()
 }
 
-// Hash scans a value of 32 bytes.
-func Hash[H ~[32]byte](to *H) sql.Scanner {
+// ScanHash scans a value of 32 bytes.
+func ScanHash[H ~[32]byte](to *H) sql.Scanner {
 	return scanner(func(v any) error {
 		b, _ := v.([]byte)
 		if len(b) != 32 {

@@ -24,9 +24,9 @@ type Schema struct {
 	// Version, if not nil, returns the true version of a file. said is its user_version, which may
 	// be wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
-	// Before is SQL that runs before the migrations of a new schema in PostgreSQL. It makes
+	// SetupSQL is SQL that runs before the migrations of a new schema in PostgreSQL. It makes
 	// functions that SQLite has.
-	Before string
+	SetupSQL string
 }
 
 // SQLite describes how a kind of file is opened.
@@ -84,8 +84,8 @@ func (s SQLite) Open(path string) (*DB, error) {
 	return db, nil
 }
 
-// Make makes a new file of mode 0600 and opens it.
-func (s SQLite) Make(path string) (*DB, error) {
+// Create makes a new file of mode 0600 and opens it.
+func (s SQLite) Create(path string) (*DB, error) {
 	if err := Create(path); err != nil {
 		return nil, err
 	}
@@ -176,8 +176,8 @@ func (s Schema) run(tx *sql.Tx, files []string, dialect *strings.Replacer) error
 
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Migrations, "migrations/*.sql") }
 
-// Known is the number of migrations that this program knows.
-func (s Schema) Known() int {
+// MigrationCount is the number of migrations that this program knows.
+func (s Schema) MigrationCount() int {
 	files, _ := s.files() // the pattern is right
 	return len(files)
 }
@@ -208,13 +208,13 @@ func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	return said, version, err
 }
 
-// ErrServer says that only PostgreSQL's own tools can copy its database.
-var ErrServer = errors.New("the databases lie in PostgreSQL: use its own tools, such as pg_basebackup")
+// ErrServerCopy says that only PostgreSQL's own tools can copy its database.
+var ErrServerCopy = errors.New("the databases lie in PostgreSQL: use its own tools, such as pg_basebackup")
 
 // Copy writes all rows as of one moment to a new file at path. The database may be in use.
 func (d *DB) Copy(ctx context.Context, path string) error {
 	if d.server {
-		return ErrServer
+		return ErrServerCopy
 	}
 	_, err := d.Write.ExecContext(ctx, "VACUUM INTO $1", path)
 	return err

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 )
 
-// File is one store of a folder for Upgrade, which brings several up to date together or none.
-type File struct {
+// StoreFile is one store of a folder for Upgrade, which brings several up to date together or none.
+type StoreFile struct {
 	SQLite
 	Path string
 }
@@ -17,7 +17,7 @@ type File struct {
 // Upgrade brings files that belong together up to date for a newer program: either all of them or
 // none. It ignores a missing file; whoever opens the file decides. If it is killed between two
 // commits, the next start repeats it.
-func Upgrade(ctx context.Context, files ...File) error {
+func Upgrade(ctx context.Context, files ...StoreFile) error {
 	var all []*sql.Tx
 	for _, f := range files {
 		if err := Check(f.Path); errors.Is(err, fs.ErrNotExist) {

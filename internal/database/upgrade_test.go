@@ -28,7 +28,7 @@ func TestUpgrade(t *testing.T) {
 	both := []string{"first.db", "second.db"}
 
 	// The fourth migration fails: the first file stays as it is, too.
-	if err := Upgrade(ctx, File{notes(3), first}, File{notes(4), second}); err == nil ||
+	if err := Upgrade(ctx, StoreFile{notes(3), first}, StoreFile{notes(4), second}); err == nil ||
 		!strings.Contains(err.Error(), "second.db") ||
 		!strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("a migration that fails: %v", err)
@@ -38,9 +38,9 @@ func TestUpgrade(t *testing.T) {
 	}
 	must(0, opened(t, notes(1), first).Close()) // not newer than one migration
 
-	must(0, Upgrade(ctx, File{notes(3), first}, File{notes(3), second},
-		File{notes(3), filepath.Join(dir, "none")}))
-	must(0, Upgrade(ctx, File{notes(3), first}, File{notes(3), second}))
+	must(0, Upgrade(ctx, StoreFile{notes(3), first}, StoreFile{notes(3), second},
+		StoreFile{notes(3), filepath.Join(dir, "none")}))
+	must(0, Upgrade(ctx, StoreFile{notes(3), first}, StoreFile{notes(3), second}))
 	for _, path := range []string{first, second} {
 		d := opened(t, notes(3), path)
 		if got := texts(t, d); len(got) != 3 || got[0] != "of before" {

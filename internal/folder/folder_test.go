@@ -13,7 +13,8 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Lock(dir); !errors.Is(err, ErrHeld) || err.Error() != "another process holds it" {
+	if _, err := Lock(dir); !errors.Is(err, ErrLocked) ||
+		err.Error() != "another process holds it" {
 		t.Errorf("a second lock: have %v, want ErrHeld", err)
 	}
 	release()
@@ -22,7 +23,7 @@ func TestLock(t *testing.T) {
 		t.Fatalf("after its release: %v", err)
 	}
 	again()
-	if _, err := Lock(dir + "/none"); err == nil || errors.Is(err, ErrHeld) ||
+	if _, err := Lock(dir + "/none"); err == nil || errors.Is(err, ErrLocked) ||
 		!errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
@@ -31,16 +32,16 @@ func TestLock(t *testing.T) {
 // TestShare: any number may share a file, but not together with a holder.
 func TestShare(t *testing.T) {
 	path := t.TempDir() + "/voice"
-	one, err := ShareFile(path)
+	one, err := LockFileShared(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := ShareFile(path)
+	two, err := LockFileShared(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	one()
-	if _, err := LockFile(path); !errors.Is(err, ErrHeld) {
+	if _, err := LockFile(path); !errors.Is(err, ErrLocked) {
 		t.Errorf("held while it is shared: %v", err)
 	}
 	two()
@@ -48,7 +49,7 @@ func TestShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ShareFile(path); !errors.Is(err, ErrHeld) {
+	if _, err := LockFileShared(path); !errors.Is(err, ErrLocked) {
 		t.Errorf("shared while it is held: %v", err)
 	}
 	release()

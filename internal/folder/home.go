@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Hold locks the folder for a daemon. Its error names the program that may hold the folder, such as
-// "another agent".
-func Hold(dir, daemon string) (release func(), err error) {
+// LockForDaemon locks the folder for a daemon. Its error names the program that may hold the
+// folder, such as "another agent".
+func LockForDaemon(dir, daemon string) (release func(), err error) {
 	release, err = Lock(dir)
-	if errors.Is(err, ErrHeld) {
+	if errors.Is(err, ErrLocked) {
 		return nil, fmt.Errorf("lock folder %s: %s runs on it: stop it first (%w)", dir, daemon, err)
 	}
 	if err != nil {
@@ -21,35 +21,37 @@ func Hold(dir, daemon string) (release func(), err error) {
 	return release, nil
 }
 
-// Home describes a daemon's folder to Make, which makes it whole or leaves it recognisable as
-// unfinished.
-type Home struct {
+// DaemonFolder describes a daemon's folder to Make, which makes it whole or leaves it recognisable
+// as unfinished.
+type DaemonFolder struct {
 	Dir    string
 	Daemon string // for example "coordinator"
 	// Config is the config file. It is written last, so a folder without it is unfinished.
 	Config string
-	// Left are patterns of files that an unfinished Make may leave. The next Make removes them.
-	Left []string
+	// UnfinishedFiles are patterns of files that an unfinished Make may leave. The next Make
+	// removes them.
+	UnfinishedFiles []string
 }
 
 // Make makes the folder with mode 0700. It refuses a folder with a config file, and replaces an
 // unfinished folder. fill makes all other files and returns the config file's text, which Make
 // stores with write.
-func (h Home) Make(write func(path string, text []byte) error, fill func() ([]byte, error)) error {
-	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
+func (d DaemonFolder) Make(write func(path string, text []byte) error,
+	fill func() ([]byte, error)) error {
+	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 		return err
 	}
-	config := filepath.Join(h.Dir, h.Config)
+	config := filepath.Join(d.Dir, d.Config)
 	if _, err := os.Stat(config); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is a %s already: give another folder, or run it", h.Daemon)
+		return fmt.Errorf("there is a %s already: give another folder, or run it", d.Daemon)
 	}
-	release, err := Hold(h.Dir, "another "+h.Daemon)
+	release, err := LockForDaemon(d.Dir, "another "+d.Daemon)
 	if err != nil {
 		return err
 	}
 	defer release()
-	for _, pattern := range h.Left {
-		left, err := filepath.Glob(filepath.Join(h.Dir, pattern))
+	for _, pattern := range d.UnfinishedFiles {
+		left, err := filepath.Glob(filepath.Join(d.Dir, pattern))
 		if err != nil {
 			return err
 		}
@@ -66,9 +68,9 @@ func (h Home) Make(write func(path string, text []byte) error, fill func() ([]by
 	return write(config, text)
 }
 
-// Path returns the path of a file that a config file names. A relative name is relative to dir; ""
-// stays "".
-func Path(dir, name string) string {
+// ResolvePath returns the path of a file that a config file names. A relative name is relative to
+// dir; "" stays "".
+func ResolvePath(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
 	}
@@ -107,7 +109,7 @@ func RefuseInside(dir, name, daemon string) error {
 	if err != nil {
 		return err
 	}
-	path, err := filepath.Abs(Path(dir, name))
+	path, err := filepath.Abs(ResolvePath(dir, name))
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,8 @@ import (
 // its leftovers.
 func TestMake(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "home")
-	home := Home{Dir: dir, Daemon: "helper", Config: "helper.yaml", Left: []string{"store*"}}
+	home := DaemonFolder{Dir: dir, Daemon: "helper", Config: "helper.yaml",
+		UnfinishedFiles: []string{"store*"}}
 	write := func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) }
 	broken := errors.New("the disk is full")
 	fill := func(fails error) func() ([]byte, error) {
@@ -20,7 +21,7 @@ func TestMake(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(dir, "store*")); len(left) > 0 {
 				t.Errorf("it finds %v", left)
 			}
-			if _, err := Hold(dir, "another helper"); !errors.Is(err, ErrHeld) ||
+			if _, err := LockForDaemon(dir, "another helper"); !errors.Is(err, ErrLocked) ||
 				!strings.Contains(err.Error(), "another helper runs on it: stop it first") {
 				t.Errorf("the folder is not held: %v", err)
 			}
@@ -58,7 +59,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ have, want string }{
-		{Path(dir, ""), ""}, {Path(dir, "a"), filepath.Join(dir, "a")}, {Path(dir, dir), dir},
+		{ResolvePath(dir, ""), ""}, {ResolvePath(dir, "a"), filepath.Join(dir, "a")}, {ResolvePath(dir, dir), dir},
 		{DefaultPath("home", ".head", ""), dir + ".head"}, {DefaultPath("home", ".head", "x"), "x"},
 	} {
 		if c.have != c.want {

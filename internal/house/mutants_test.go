@@ -130,7 +130,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a helper keeps as many plans as it is brought", room: "aggregator/helper", file: "shelf.go",
-		old: "plans <= s.maxPlans && bytes <= s.maxStored", new: "plans <= s.maxPlans+1<<20 && bytes <= s.maxStored",
+		old: "plans <= p.maxPlans && bytes <= p.maxStored", new: "plans <= p.maxPlans+1<<20 && bytes <= p.maxStored",
 		found: "TestRoom",
 	},
 	{
@@ -155,7 +155,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "the helper is told of a study that goes on", room: "aggregator", file: "coordinator.go",
-		old: "\tcase err == nil:\n\t\treturn fail(fmt.Errorf(\"%w: it did not fail here\", ErrOrder))\n\tcase !errors.Is(err, ErrFailed):", new: "\tcase err != nil && !errors.Is(err, ErrFailed):",
+		old: "\tcase err == nil:\n\t\treturn fail(fmt.Errorf(\"%w: it did not fail here\", ErrStepOrder))\n\tcase !errors.Is(err, ErrFailed):", new: "\tcase err != nil && !errors.Is(err, ErrFailed):",
 		found: "TestTell",
 	},
 	{
@@ -250,7 +250,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a new helper is shown what an earlier one signed", room: "aggregator", file: "server.go",
-		old: "if s.config.Other.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {", new: "if share.Document == nil {",
+		old: "if s.config.OtherKey.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {", new: "if share.Document == nil {",
 		found: "TestReplaced",
 	},
 	{
@@ -310,7 +310,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a moved deadline promises a budget twice", room: "aggregator", file: "helper.go",
-		old: "if s.config.Affords == nil || !r.promise.over(", new: "if s.config.Affords == nil || r.promise.over(",
+		old: "if s.config.CheckBudget == nil || !r.promise.over(", new: "if s.config.CheckBudget == nil || r.promise.over(",
 		found: "TestPlaces",
 	},
 	{
@@ -422,7 +422,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a simulation's truth counts missing numbers", room: "analyst/simulate", file: "truth.go",
-		old: "v == v && !(n.feature.Missing && row[n.Start+1] > 0)", new: "v == v",
+		old: "v == v && !(n.feature.FlagMissing && row[n.Start+1] > 0)", new: "v == v",
 		found: "TestTruthIsOfTheNumbers",
 	},
 	{
@@ -492,7 +492,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a condition of many comparisons is given no time", room: "study", file: "task.go", in: "study/conformance",
-		old: "columns*columnSteps+a.plan.whereSteps()+", new: "columns*columnSteps+",
+		old: "columns*columnSteps+t.plan.whereSteps()+", new: "columns*columnSteps+",
 		found: "TestWhereIsWork",
 	},
 	{
@@ -572,12 +572,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "a command calls the coordinator while records are read", room: "agent/site", file: "identity.go",
-		old: "folder.ShareFile(CallLockFile(c))", new: "folder.ShareFile(CallLockFile(c)+\".new\")",
+		old: "folder.LockFileShared(CallLockFile(c))", new: "folder.LockFileShared(CallLockFile(c)+\".new\")",
 		found: "TestSpeaking$",
 	},
 	{
 		name: "an acceptance that comes after the plan is not kept", room: "agent/site", file: "facts.go",
-		old: "|| d.Has(FileUpload) {", new: "|| d.Has(FilePlan) {",
+		old: "|| sf.Has(FileUpload) {", new: "|| sf.Has(FilePlan) {",
 		found: "TestHelperIsKept$",
 	},
 	{
@@ -1133,22 +1133,22 @@ var mutants = []mutant{
 	},
 	{
 		name: "who is revoked meanwhile renews", room: "coordinator/members", file: "enrolment.go",
-		old: "if err := s.certificates.Within(tx, caller); err != nil {", new: "if err := s.certificates.Within(tx, caller); err != nil && ctx == nil {",
+		old: "if err := s.certificates.CheckInTransaction(tx, caller); err != nil {", new: "if err := s.certificates.CheckInTransaction(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore$",
 	},
 	{
 		name: "who is revoked meanwhile declines", room: "coordinator", file: "studies.go",
-		old: "if err := s.certificates.Within(tx, caller); err != nil {", new: "if err := s.certificates.Within(tx, caller); err != nil && ctx == nil {",
+		old: "if err := s.certificates.CheckInTransaction(tx, caller); err != nil {", new: "if err := s.certificates.CheckInTransaction(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore",
 	},
 	{
 		name: "of who is revoked meanwhile an answer's key is stored", room: "coordinator", file: "courier.go",
-		old: "if err := s.certificates.Within(tx, caller); err != nil {", new: "if err := s.certificates.Within(tx, caller); err != nil && ctx == nil {",
+		old: "if err := s.certificates.CheckInTransaction(tx, caller); err != nil {", new: "if err := s.certificates.CheckInTransaction(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore",
 	},
 	{
 		name: "who is revoked meanwhile brings lost bytes", room: "coordinator", file: "repair.go",
-		old: "if err := rs.certificates.Within(tx, caller); err != nil {", new: "if err := rs.certificates.Within(tx, caller); err != nil && ctx == nil {",
+		old: "if err := rs.certificates.CheckInTransaction(tx, caller); err != nil {", new: "if err := rs.certificates.CheckInTransaction(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore",
 	},
 	{
@@ -1215,7 +1215,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "who led writes to the shares", room: "coordinator", file: "server.go",
-		old: "Guard: stores.Lease, ", new: "", found: "TestOldLeader",
+		old: "Lease: stores.Lease, ", new: "", found: "TestOldLeader",
 	},
 	{
 		name: "a site's commitment does not depend on its key", room: "study/bodies", file: "commitment.go",
@@ -1267,7 +1267,7 @@ var mutants = []mutant{
 	{
 		name: "a replica keeps keys that its leader has forgotten", room: "coordinator/records",
 		file: "seals.go", in: "coordinator",
-		old: "\tk.of = all\n", new: "\tmaps.Copy(k.of, all)\n", found: "TestReplicaForgets",
+		old: "\ts.of = all\n", new: "\tmaps.Copy(s.of, all)\n", found: "TestReplicaForgets",
 	},
 	{
 		name: "all sites have one key", room: "agent/source", file: "sources.go", in: "agent",
@@ -1474,17 +1474,17 @@ var mutants = []mutant{
 	{
 		name: "where nobody gossips, PostgreSQL's view alone ends a leader",
 		room: "coordinator/cluster", file: "view.go",
-		old: "v.Newest == 0 && !missed", new: "v.Newest == 0 && missed", found: "TestLed",
+		old: "v.NewestKnownEpoch == 0 && !missed", new: "v.NewestKnownEpoch == 0 && missed", found: "TestLed",
 	},
 	{
 		name: "a key that opens nothing is never replaced", room: "coordinator/records",
 		file: "seals.go", in: "coordinator",
-		old: "len(key) == 32 {", new: "len(key) == 32 && len(k.of[h]) == 0 {", found: "TestHolders",
+		old: "len(key) == 32 {", new: "len(key) == 32 && len(s.of[h]) == 0 {", found: "TestHolders",
 	},
 	{
 		name: "a newer replica waits where the store is migrated already",
 		room: "internal/database", file: "observer.go", in: "coordinator",
-		old: "number < s.Known()", new: "number <= s.Known()", found: "TestNewerWaits",
+		old: "number < s.MigrationCount()", new: "number <= s.MigrationCount()", found: "TestNewerWaits",
 	},
 	{
 		name: "a machine's silent connections keep out others", room: "coordinator/cluster",
@@ -1501,13 +1501,13 @@ var mutants = []mutant{
 	{
 		name: "a leader over another database is no rival", room: "coordinator/cluster",
 		file: "view.go",
-		old:  "m.Leads && (!v.over(m) || m.Epoch >= v.Own.Epoch)",
-		new:  "m.Leads && v.over(m) && m.Epoch >= v.Own.Epoch", found: "TestRival",
+		old:  "m.IsLeader && (!v.over(m) || m.Epoch >= v.Own.Epoch)",
+		new:  "m.IsLeader && v.over(m) && m.Epoch >= v.Own.Epoch", found: "TestRival",
 	},
 	{
 		name: "a leader that is gone still leads", room: "coordinator/cluster", file: "view.go",
-		old: "m.Alive && m.Leads && v.over(m) && (!known",
-		new: "m.Leads && v.over(m) && (!known", found: "TestLed",
+		old: "m.Alive && m.IsLeader && v.over(m) && (!known",
+		new: "m.IsLeader && v.over(m) && (!known", found: "TestLed",
 	},
 	{
 		name: "a list of before takes an agent back", room: "protocol", file: "identity.go",
@@ -1526,7 +1526,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a failing verb of a site's program names verbs that it has not", room: "cmd/internal/console", file: "program.go",
-		old: "textpage.Plain{Writer: c.Worded(stderr)}", new: "textpage.Plain{Writer: stderr}",
+		old: "textpage.PlainWriter{Writer: c.Worded(stderr)}", new: "textpage.PlainWriter{Writer: stderr}",
 		in: "cmd/internal/siteverbs", found: "TestErrorsAreThePrograms",
 	},
 	{
@@ -1652,13 +1652,13 @@ var mutants = []mutant{
 	},
 	{
 		name: "missing numbers of a simulation's pool are filled", room: "study", file: "pool.go", in: "study/regress/leastsquares",
-		old:   "virtual.Marked = made.Marked",
-		new:   "_ = made.Marked",
+		old:   "virtual.MissingMarked = made.MissingMarked",
+		new:   "_ = made.MissingMarked",
 		found: "TestIncompleteRowsOfPool",
 	},
 	{
 		name: "an incomplete row of the pool counts", room: "study/regress/leastsquares", file: "publicrows.go",
-		old:   "pool.Marked.RawRowView(i)",
+		old:   "pool.MissingMarked.RawRowView(i)",
 		new:   "pool.Encoded.RawRowView(i)",
 		found: "TestIncompleteRowsOfPool",
 	},

@@ -50,8 +50,8 @@ const pageFaults = `(() => {
 	return faults;
 })()`
 
-// Look is a person's view of a page.
-type Look struct {
+// View is a person's view of a page.
+type View struct {
 	Name          string
 	Width         int64
 	Scheme, Media string
@@ -76,9 +76,9 @@ func Browse(t *testing.T) context.Context {
 	return ctx
 }
 
-// Lay opens a page in a view and reports the faults that a browser finds. CAUCUS_PICTURES names a
-// folder for screenshots.
-func Lay(t *testing.T, ctx context.Context, url, name string, as Look) {
+// CheckLayout opens a page in a view and reports the faults that a browser finds. CAUCUS_PICTURES
+// names a folder for screenshots.
+func CheckLayout(t *testing.T, ctx context.Context, url, name string, as View) {
 	t.Helper()
 	_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride,
 		emulation.SetDeviceMetricsOverrideParams{Width: as.Width, Height: 844, DeviceScaleFactor: 1,
@@ -115,8 +115,8 @@ func Lay(t *testing.T, ctx context.Context, url, name string, as Look) {
 	}
 }
 
-// Fit lays out pages, by name, on a phone, on a desk, dark and on paper.
-func Fit(t *testing.T, pages map[string][]byte) {
+// CheckLayouts lays out pages, by name, on a phone, on a desk, dark and on paper.
+func CheckLayouts(t *testing.T, pages map[string][]byte) {
 	t.Helper()
 	ctx := Browse(t)
 	dir := t.TempDir()
@@ -126,18 +126,18 @@ func Fit(t *testing.T, pages map[string][]byte) {
 			t.Fatal(err)
 		}
 		for _, as := range testlevel.Of(t,
-			[]Look{{Name: "small", Width: 320, Scheme: "light", Media: "screen"},
+			[]View{{Name: "small", Width: 320, Scheme: "light", Media: "screen"},
 				{Name: "phone", Width: 390, Scheme: "light", Media: "screen"},
 				{Name: "desk", Width: 1280, Scheme: "light", Media: "screen"},
 				{Name: "dark", Width: 390, Scheme: "dark", Media: "screen"},
 				{Name: "paper", Width: 718, Scheme: "light", Media: "print"}}, 3) {
-			Lay(t, ctx, "file://"+file, name, as)
+			CheckLayout(t, ctx, "file://"+file, name, as)
 		}
 	}
 }
 
-// StandAlone fails if a page holds a script or requests anything from elsewhere.
-func StandAlone(t *testing.T, pages map[string][]byte) {
+// CheckSelfContained fails if a page holds a script or requests anything from elsewhere.
+func CheckSelfContained(t *testing.T, pages map[string][]byte) {
 	t.Helper()
 	for name, page := range pages {
 		text := strings.ReplaceAll(string(page), "http://www.w3.org/2000/svg", "")

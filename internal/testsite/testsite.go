@@ -22,8 +22,8 @@ import (
 	"caucus/study/kinds/planning"
 )
 
-// Planted is a value that occurs only in the ward's records, in no plan and no pool.
-const Planted = "97.53"
+// PlantedValue is a value that occurs only in the ward's records, in no plan and no pool.
+const PlantedValue = "97.53"
 
 // SchemaYAML is the ward's schema, of the columns age, sex and ill.
 const SchemaYAML = `
@@ -36,9 +36,9 @@ features:
 // Site is a site that was never enrolled, with one source "ward" of 61 records, and the study
 // "illness" of three parties, of which this one is "site".
 type Site struct {
-	Config site.Config
-	Log    *bytes.Buffer
-	Asked  planning.PreparedPlan // the study
+	Config    site.Config
+	Log       *bytes.Buffer
+	StudyPlan planning.PreparedPlan // the study
 }
 
 // New makes a site below a folder. change alters the study's proposal; nil leaves it. Every process
@@ -52,7 +52,7 @@ func New(dir, schemaYAML string, change func(*study.Proposal)) *Site {
 		fmt.Fprintf(&rows, "%d,%s,%s\n", i, []string{"f", "m"}[i%2], []string{"no", "yes"}[i/30])
 		fmt.Fprintf(&pool, "%d,%s\n", (i*7)%100, []string{"f", "m"}[i%2])
 	}
-	fmt.Fprintf(&rows, "%s,martian,yes\n", Planted) // odd cells never stop an agent
+	fmt.Fprintf(&rows, "%s,martian,yes\n", PlantedValue) // odd cells never stop an agent
 	file, own := filepath.Join(dir, "records.csv"), filepath.Join(dir, "schema.yaml")
 	must(0, os.WriteFile(file, []byte(rows.String()), 0o600))
 	must(0, os.WriteFile(own, []byte(SchemaYAML), 0o600))
@@ -68,7 +68,7 @@ func New(dir, schemaYAML string, change func(*study.Proposal)) *Site {
 	asked, _, err := planning.Draft(p, schema,
 		must(dataset.ReadCSV(strings.NewReader(pool.String()), dataset.Format{})))
 	must(0, err)
-	s := &Site{Log: new(bytes.Buffer), Asked: asked, Config: site.DefaultConfig()}
+	s := &Site{Log: new(bytes.Buffer), StudyPlan: asked, Config: site.DefaultConfig()}
 	s.Config.State = filepath.Join(dir, "state")
 	// most tests write the file anew
 	s.Config.Data = map[string]source.Source{"ward": {File: file, Schema: own,
@@ -112,8 +112,8 @@ func (s *Site) Declare() error {
 	return nil
 }
 
-// Put writes the ward's file anew.
-func (s *Site) Put(t testing.TB, text string) {
+// WriteFile writes the ward's file anew.
+func (s *Site) WriteFile(t testing.TB, text string) {
 	t.Helper()
 	if err := os.WriteFile(s.Config.Data["ward"].File, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -131,8 +131,8 @@ func (s *Site) Import(t testing.TB) {
 	}
 }
 
-// Map gives the ward a mapping.
-func (s *Site) Map(m source.MappingSource) {
+// SetMapping gives the ward a mapping.
+func (s *Site) SetMapping(m source.MappingSource) {
 	ward := s.Config.Data["ward"]
 	ward.Mapping = m
 	s.Config.Data["ward"] = ward
@@ -184,13 +184,14 @@ func (s *Site) Open(t testing.TB) *site.Site {
 	return opened
 }
 
-// Offer writes the study's plan and pool into the state folder, as an agent that has fetched them.
-func (s *Site) Offer(t testing.TB, at *site.Site) site.StudyFolder {
+// StorePlan writes the study's plan and pool into the state folder, as an agent that has fetched
+// them.
+func (s *Site) StorePlan(t testing.TB, at *site.Site) site.StudyFolder {
 	t.Helper()
-	d := at.Studies.Folder(s.Asked.Hash)
+	d := at.Studies.Folder(s.StudyPlan.Hash)
 	for path, err := range map[string]error{
-		d.Dir:    d.Write(site.FilePlan, s.Asked.Canonical),
-		at.Pools: os.WriteFile(at.PoolFile(s.Asked.Plan.Pool), s.Asked.PoolBytes, 0o600),
+		d.Dir:    d.Write(site.FilePlan, s.StudyPlan.Canonical),
+		at.Pools: os.WriteFile(at.PoolFile(s.StudyPlan.Plan.Pool), s.StudyPlan.PoolBytes, 0o600),
 	} {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)

@@ -69,13 +69,13 @@ func List[T ~string](list []T) string {
 	return words
 }
 
-// Plain drops control characters and marks that change the direction of writing, with which a text
-// could falsify the lines around it on a terminal. It keeps line breaks.
-type Plain struct{ io.Writer }
+// PlainWriter drops control characters and marks that change the direction of writing, with which a
+// text could falsify the lines around it on a terminal. It keeps line breaks.
+type PlainWriter struct{ io.Writer }
 
 // Write reports len(b) as written although it may pass on less, and returns w's error. A b that
 // ends inside a character shows replacement characters in its place.
-func (p Plain) Write(b []byte) (int, error) {
+func (p PlainWriter) Write(b []byte) (int, error) {
 	_, err := p.Writer.Write(bytes.Map(func(r rune) rune {
 		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
 			return -1

@@ -23,9 +23,9 @@ type Guard struct {
 	Dir string
 	// Command is the command with which a person makes a link.
 	Command string
-	// Lasts is the lifetime of a session.
-	Lasts time.Duration
-	Clock clock.Clock
+	// SessionLifetime is the lifetime of a session.
+	SessionLifetime time.Duration
+	Clock           clock.Clock
 	// Log records when somebody opens or leaves the page, without an address.
 	Log *slog.Logger
 
@@ -50,8 +50,8 @@ const (
 
 type baseKey struct{}
 
-// Base returns the path with which a served page's links start.
-func Base(r *http.Request) string {
+// LinkBase returns the path with which a served page's links start.
+func LinkBase(r *http.Request) string {
 	base, _ := r.Context().Value(baseKey{}).(string)
 	return base
 }
@@ -90,7 +90,7 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 		}
 		at, ok := g.session(r)
 		if !ok {
-			WriteMessage(w, http.StatusForbidden, "This page opens with a link", "Make one on this machine, as the account that the daemon runs as: "+g.Command+". It works once, for ten minutes. A session ends after "+words(g.Lasts)+", or when the daemon stops.")
+			WriteMessage(w, http.StatusForbidden, "This page opens with a link", "Make one on this machine, as the account that the daemon runs as: "+g.Command+". It works once, for ten minutes. A session ends after "+words(g.SessionLifetime)+", or when the daemon stops.")
 			return
 		}
 		if r.URL.Path == at+"/leave" && r.Method == http.MethodPost {
@@ -136,7 +136,8 @@ func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
 	err := useLink(g.Dir, g.run, r.URL.Query().Get("link"), g.Clock.Now())
 	var s session
 	if err == nil {
-		s = session{path: sessionPath + secret(), key: secret(), ends: g.Clock.Elapsed() + g.Lasts}
+		s = session{path: sessionPath + secret(), key: secret(),
+			ends: g.Clock.Elapsed() + g.SessionLifetime}
 		g.sessions = append(g.sessions, s)
 		g.sessions = g.sessions[max(0, len(g.sessions)-mostSessions):]
 	}
@@ -208,7 +209,7 @@ func words(d time.Duration) string {
 
 // CheckAddress accepts only host:port on this machine, and Unix sockets.
 func CheckAddress(address string) error {
-	if path, is := Socket(address); is {
+	if path, is := SocketPath(address); is {
 		return checkSocket(path)
 	}
 	host, _, err := net.SplitHostPort(address)
@@ -253,14 +254,14 @@ func Listen(address string) (net.Listener, error) {
 }
 
 func listen(address string) (net.Listener, error) {
-	if path, is := Socket(address); is {
+	if path, is := SocketPath(address); is {
 		return listenSocket(path)
 	}
 	return net.Listen("tcp", bound(address))
 }
 
-// Server returns a server with short timeouts.
-func Server(h http.Handler, log *slog.Logger) *http.Server {
+// NewServer returns a server with short timeouts.
+func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),

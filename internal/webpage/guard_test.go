@@ -39,12 +39,12 @@ func newDoor(t *testing.T) *door {
 // begin starts the daemon, also again.
 func (d *door) begin() {
 	g := &Guard{
-		Dir: d.dir, Command: "make a link", Lasts: time.Hour, Log: slog.New(slog.NewTextHandler(&d.log, nil)),
+		Dir: d.dir, Command: "make a link", SessionLifetime: time.Hour, Log: slog.New(slog.NewTextHandler(&d.log, nil)),
 		Clock: clock.Clock{Now: func() time.Time { return time.Unix(1e9, 0).Add(d.ahead) }, Elapsed: func() time.Duration { return d.ahead }},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, "the page ", Base(r))
+		fmt.Fprint(w, "the page ", LinkBase(r))
 	})
 	mux.HandleFunc("POST /act", func(w http.ResponseWriter, r *http.Request) {
 		d.posts++
@@ -306,7 +306,7 @@ func TestSilentConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Server(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	s := NewServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
 	s.ReadHeaderTimeout = 200 * time.Millisecond
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
@@ -328,7 +328,7 @@ func TestSilentConnections(t *testing.T) {
 		t.Fatalf("nobody is served any more: %v %v", reply, err)
 	}
 	reply.Body.Close()
-	if full := Server(nil, slog.New(slog.DiscardHandler)); full.ReadHeaderTimeout == 0 ||
+	if full := NewServer(nil, slog.New(slog.DiscardHandler)); full.ReadHeaderTimeout == 0 ||
 		full.ReadTimeout == 0 || full.WriteTimeout == 0 || full.IdleTimeout == 0 ||
 		full.MaxHeaderBytes > 16<<10 {
 		t.Error("a connection may be held without bound")

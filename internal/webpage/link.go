@@ -40,8 +40,8 @@ func secret() string {
 }
 
 // NewLink makes the link that opens, once, the page of a folder's daemon at an address: host:port,
-// or CarriedTo for a Unix socket. An older unopened link stops working. The link is for the present
-// run of the daemon, which must have begun.
+// or ForwardedAddress for a Unix socket. An older unopened link stops working. The link is for the
+// present run of the daemon, which must have begun.
 func NewLink(dir, address string, now time.Time) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("make link: %w", err) }
 	if err := CheckAddress(address); err != nil {
@@ -50,10 +50,10 @@ func NewLink(dir, address string, now time.Time) (string, error) {
 	if strings.HasSuffix(address, ":0") {
 		return fail(fmt.Errorf("%s names no port: write one, such as 9443, so that the link can", address))
 	}
-	if _, is := Socket(address); is {
-		address = CarriedTo
+	if _, is := SocketPath(address); is {
+		address = ForwardedAddress
 	}
-	run, err := folder.ReadOwn(filepath.Join(dir, runFile))
+	run, err := folder.ReadSecret(filepath.Join(dir, runFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(errors.New("the page was never served: start the daemon first"))
@@ -103,7 +103,7 @@ var errLink = errors.New("this link was opened already, is older than ten minute
 // useLink uses up a folder's link if run and token match. The caller holds a lock.
 func useLink(dir string, run []byte, token string, now time.Time) error {
 	path := filepath.Join(dir, linkFile)
-	text, err := folder.ReadOwn(path)
+	text, err := folder.ReadSecret(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("the link was made by another account than the daemon's, or is open to " +

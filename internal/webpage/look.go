@@ -34,10 +34,10 @@ func Templates(text string) (*template.Template, error) {
 // Top is the frame around the content of a served page.
 type Top struct {
 	Title string
-	// Base is the session's path, with which links start: see [Base].
+	// Base is the session's path, with which links start: see [LinkBase].
 	Base string
 	// Refresh is the number of seconds after which the browser loads the page again, 0 for never.
-	// Still reports that the person paused the reloading. Here is the page's path below Base.
+	// Still reports that the person paused the reloading. Here is the page's path below LinkBase.
 	Refresh int
 	Still   bool
 	Here    string

@@ -23,11 +23,11 @@ const (
 	mostFolder = mostSocket - len("/.s4294967295/s")
 )
 
-// CarriedTo is the address to which a page's socket is expected to be forwarded.
-const CarriedTo = "127.0.0.1:9443"
+// ForwardedAddress is the address to which a page's socket is expected to be forwarded.
+const ForwardedAddress = "127.0.0.1:9443"
 
-// Socket returns the path of a Unix socket's address.
-func Socket(address string) (path string, is bool) {
+// SocketPath returns the path of a Unix socket's address.
+func SocketPath(address string) (path string, is bool) {
 	return strings.CutPrefix(address, socketPrefix)
 }
 

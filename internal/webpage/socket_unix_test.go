@@ -44,7 +44,7 @@ func TestSocket(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket has mode %v, %v", info.Mode(), err)
 	}
-	s := Server(Loopback(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := NewServer(Loopback(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "page")
 	})), slog.New(slog.DiscardHandler))
 	done := make(chan error, 1)
@@ -53,7 +53,8 @@ func TestSocket(t *testing.T) {
 		_ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
-	for host, want := range map[string]int{CarriedTo: http.StatusOK, "localhost": http.StatusOK,
+	for host, want := range map[string]int{ForwardedAddress: http.StatusOK,
+		"localhost":   http.StatusOK,
 		"example.org": http.StatusForbidden} {
 		reply, err := client.Get("http://" + host + "/")
 		if err != nil {
@@ -111,7 +112,7 @@ func TestSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	link, err := NewLink(dir, address, time.Now())
-	if err != nil || !strings.HasPrefix(link, "http://"+CarriedTo+"/open?link=") {
+	if err != nil || !strings.HasPrefix(link, "http://"+ForwardedAddress+"/open?link=") {
 		t.Errorf("link %s, %v", link, err)
 	}
 	for _, bad := range []string{"unix:", "unix:page", "unix:/" + strings.Repeat("x", 100),

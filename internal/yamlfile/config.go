@@ -22,7 +22,7 @@ func DecodeConfig[C Config](d *Document, defaults C, rules ...func(*Document) er
 	if err := d.Decode(&defaults); err != nil {
 		return none, err
 	}
-	return defaults, d.Locate(defaults.Validate())
+	return defaults, d.AddPosition(defaults.Validate())
 }
 
 // ParseConfig is DecodeConfig for a text.
@@ -48,8 +48,9 @@ func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) erro
 	return c, d, err
 }
 
-// Below resolves a path in a configuration: relative paths start at the configuration's folder.
-func Below(folder, path string) string {
+// ResolvePath resolves a path in a configuration: relative paths start at the configuration's
+// folder.
+func ResolvePath(folder, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}

@@ -155,9 +155,9 @@ func (d *Document) Remove(key string) {
 	}
 }
 
-// Take decodes a top-level key's value into what v points to, and removes the key. It reports
+// TakeKey decodes a top-level key's value into what v points to, and removes the key. It reports
 // whether it was there.
-func (d *Document) Take(name string, v any) (found bool, err error) {
+func (d *Document) TakeKey(name string, v any) (found bool, err error) {
 	n := d.Find(name)
 	if n == nil {
 		d.Remove(name)
@@ -173,7 +173,7 @@ func (d *Document) RefuseRemoved(key string) error {
 	if name, _ := child(d.root, key); name == nil {
 		return nil
 	}
-	return d.Locate(fmt.Errorf("%s: it was removed, and nothing takes its place: delete the line", key))
+	return d.AddPosition(fmt.Errorf("%s: it was removed, and nothing takes its place: delete the line", key))
 }
 
 // RequireLimits requires spending limits, or "none" (which it removes), under a top-level key,
@@ -181,20 +181,20 @@ func (d *Document) RefuseRemoved(key string) error {
 func (d *Document) RequireLimits(key string) error {
 	switch limits := d.Find(key); {
 	case limits == nil:
-		return d.Locate(fmt.Errorf("%s: not given: say what all releases may cost together, or %[1]s: none", key))
+		return d.AddPosition(fmt.Errorf("%s: not given: say what all releases may cost together, or %[1]s: none", key))
 	case limits.Kind == yaml.ScalarNode && limits.Value == "none":
 		d.Remove(key)
 	case limits.Kind == yaml.ScalarNode:
-		return d.Locate(fmt.Errorf("%s: %q: give limits for units, such as {record: {epsilon: 3, delta: 1e-5}}, or none", key, limits.Value))
+		return d.AddPosition(fmt.Errorf("%s: %q: give limits for units, such as {record: {epsilon: 3, delta: 1e-5}}, or none", key, limits.Value))
 	case len(limits.Content) == 0:
-		return d.Locate(fmt.Errorf("%s: it is empty: give limits for units, or none", key))
+		return d.AddPosition(fmt.Errorf("%s: it is empty: give limits for units, or none", key))
 	}
 	return nil
 }
 
-// Locate adds file and line to an error that begins with its keys: "limits: body: 0: give 1 or
+// AddPosition adds file and line to an error that begins with its keys: "limits: body: 0: give 1 or
 // more". Nil stays nil.
-func (d *Document) Locate(err error) error {
+func (d *Document) AddPosition(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -323,8 +323,8 @@ func (d *Document) Put(value *yaml.Node, keys ...string) {
 	}
 }
 
-// WithoutPlace returns a document's error without file and line.
-func WithoutPlace(err error) error {
+// StripPosition returns a document's error without file and line.
+func StripPosition(err error) error {
 	var in *located
 	if errors.As(err, &in) {
 		return in.err

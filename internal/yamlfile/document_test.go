@@ -231,7 +231,7 @@ func TestTake(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p part
-		found, err := d.Take("part", &p)
+		found, err := d.TakeKey("part", &p)
 		if err == nil {
 			var c config
 			err = d.Decode(&c)
@@ -261,11 +261,11 @@ func TestLocate(t *testing.T) {
 		{errors.New("poll: give one"), "agent.yaml: poll: give one"},
 		{errors.New(""), "agent.yaml: "},
 	} {
-		if got := d.Locate(test.err); got.Error() != test.want || !errors.Is(got, test.err) {
+		if got := d.AddPosition(test.err); got.Error() != test.want || !errors.Is(got, test.err) {
 			t.Errorf("%v, want %s", got, test.want)
 		}
 	}
-	if d.Locate(nil) != nil {
+	if d.AddPosition(nil) != nil {
 		t.Error("no error becomes one")
 	}
 	if d.Find("limits", "body").Value != "0" || d.Find("limits", "bytes") != nil ||

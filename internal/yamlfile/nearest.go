@@ -5,17 +5,17 @@ import "strings"
 // Nearest returns the text among others that is most similar to text, "" if none is near. Near
 // means equal except for case, spaces and punctuation, or no more than most edits away.
 func Nearest(text string, among []string, most int) string {
-	want, best := Bare(text), ""
+	want, best := Simplify(text), ""
 	for _, other := range among {
-		if d := edits(want, Bare(other), most); d <= most {
+		if d := edits(want, Simplify(other), most); d <= most {
 			best, most = other, d-1
 		}
 	}
 	return best
 }
 
-// Bare returns a name in lower case, without spaces, line breaks and punctuation.
-func Bare(text string) string {
+// Simplify returns a name in lower case, without spaces, line breaks and punctuation.
+func Simplify(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \n_-.,:;/()[]\"'", r) {
 			return -1

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// LimitsMemory reports whether Program.Memory is enforced on this system.
-const LimitsMemory = true
+// CanLimitMemory reports whether Program.Memory is enforced on this system.
+const CanLimitMemory = true
 
 // limited returns the command line under its memory limit. A shell sets the limit before it becomes
 // the program, so it holds from the first instruction and for all children.

@@ -4,7 +4,7 @@ package command
 
 import "slices"
 
-// LimitsMemory reports whether Program.Memory is enforced on this system.
-const LimitsMemory = false
+// CanLimitMemory reports whether Program.Memory is enforced on this system.
+const CanLimitMemory = false
 
 func (p Program) limited() []string { return slices.Clone(p.Command) }

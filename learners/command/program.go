@@ -28,7 +28,7 @@ type Program struct {
 	Command []string
 	// Timeout bounds the program's run; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// Memory bounds the bytes of each process on Linux (LimitsMemory); 0 is DefaultMemory.
+	// Memory bounds the bytes of each process on Linux (CanLimitMemory); 0 is DefaultMemory.
 	Memory int64
 	// Dir is the working folder, "" for that of this process. File names in Command are relative to
 	// it.
@@ -52,8 +52,8 @@ const (
 // grace bounds the wait for pipes that a killed program left open.
 const grace = 2 * time.Second
 
-// Limit bounds the time of Vote and Score, without writing and reading files.
-func (p Program) Limit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
+// TimeLimit bounds the time of Vote and Score, without writing and reading files.
+func (p Program) TimeLimit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
 
 // Validate checks the command line and limits alone: Timeout 100 ms to 24 h, Memory at least 16
 // MiB, each 0 for its default. It does not look for the program (see Find).

@@ -225,7 +225,7 @@ func TestNothingIsInherited(t *testing.T) {
 
 // TestMemoryIsLimited: a program cannot use more than its limit.
 func TestMemoryIsLimited(t *testing.T) {
-	if !LimitsMemory {
+	if !CanLimitMemory {
 		t.Skip("memory is limited on Linux only")
 	}
 	s, records, pool := page(t)

@@ -40,7 +40,7 @@ func version(tx *sql.Tx, said int) (int, error) {
 }
 
 // SQLite describes the ledger file at path, for database.Upgrade.
-func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
+func SQLite(path string) database.StoreFile { return database.StoreFile{SQLite: file, Path: path} }
 
 // OpenSQLite opens the ledger file at path, or creates it with mode 0600. It refuses a file that
 // others may read or write, that is empty or not a ledger, or that a newer version wrote. Close it
@@ -67,9 +67,10 @@ func OpenSQLite(path string) (*Journal, error) {
 func OpenServer(address string) (*Journal, error) {
 	db, err := file.Open(address)
 	if err != nil {
-		return nil, fmt.Errorf("open ledger in %s: %w", database.Redacted(address), explain(err))
+		return nil, fmt.Errorf("open ledger in %s: %w", database.RedactAddress(address),
+			explain(err))
 	}
-	return &Journal{db, database.Redacted(address)}, nil
+	return &Journal{db, database.RedactAddress(address)}, nil
 }
 
 // Guard lets only the holder of the lease write.
@@ -128,7 +129,7 @@ func (t *transaction) Append(e privacy.Entry) error {
 }
 
 func (t *transaction) After(sequence int64, n int) ([]privacy.Entry, error) {
-	all, err := database.All(t.ctx, t.tx, places, "SELECT "+columns+" FROM entries WHERE sequence > $1 ORDER BY sequence LIMIT $2", sequence, n)
+	all, err := database.QueryAll(t.ctx, t.tx, places, "SELECT "+columns+" FROM entries WHERE sequence > $1 ORDER BY sequence LIMIT $2", sequence, n)
 	if err != nil {
 		return nil, fmt.Errorf("read ledger entries: %w", explain(err))
 	}
@@ -136,7 +137,7 @@ func (t *transaction) After(sequence int64, n int) ([]privacy.Entry, error) {
 }
 
 func (t *transaction) one(query string, args ...any) (e privacy.Entry, found bool, err error) {
-	all, err := database.All(t.ctx, t.tx, places, query, args...)
+	all, err := database.QueryAll(t.ctx, t.tx, places, query, args...)
 	if err != nil || len(all) == 0 {
 		return e, false, explain(err)
 	}
@@ -144,8 +145,9 @@ func (t *transaction) one(query string, args ...any) (e privacy.Entry, found boo
 }
 
 func places(e *privacy.Entry) []any {
-	return []any{&e.Sequence, &e.ID, &e.Kind, database.Hash(&e.Request), database.Hash(&e.Salt),
-		&e.Body, &e.Totals, database.Hash(&e.Prev), database.Hash(&e.Hash)}
+	return []any{&e.Sequence, &e.ID, &e.Kind, database.ScanHash(&e.Request),
+		database.ScanHash(&e.Salt),
+		&e.Body, &e.Totals, database.ScanHash(&e.Prev), database.ScanHash(&e.Hash)}
 }
 
 func explain(err error) error {
@@ -153,7 +155,7 @@ func explain(err error) error {
 	switch {
 	case advice == "":
 		return err
-	case database.Full(err):
+	case database.IsDiskFull(err):
 		advice += "; nothing was spent, ask again with the same id"
 	}
 	return fmt.Errorf("%s (%w)", advice, err)

@@ -79,8 +79,8 @@ func (a answers) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (priva
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-func (answers) Form(weight int64) shares.Form { return shares.Counts(3, weight) }
-func (a answers) Matrix() *shares.Matrix      { return a.matrix }
+func (answers) Form(weight int64) shares.VectorForm { return shares.CountForm(3, weight) }
+func (a answers) Matrix() *shares.Matrix            { return a.matrix }
 
 // silent is a kind that has no words.
 type silent struct{ study.Kind }
@@ -405,8 +405,8 @@ func TestShares(t *testing.T) {
 		if n := len(parts[0]) + len(parts[1]); n > task.MaxBody() {
 			t.Errorf("%s: parts of %d bytes, at most %d", name, n, task.MaxBody())
 		}
-		form := must[shares.Form](t)(bodies.FormOf(q, weight, task.Plan().MostParties()))
-		context := shares.ContextOf(task.Hash(), "a")
+		form := must[shares.VectorForm](t)(bodies.FormOf(q, weight, task.Plan().MostParties()))
+		context := shares.NewProofContext(task.Hash(), "a")
 		key := shares.Key{1}
 		var at [2]*shares.Preparation
 		for r := range at {

@@ -17,7 +17,7 @@ import (
 //     cannot test a guess of B: the first half of the hashed bytes is uniform to that reader, since
 //     HMAC-SHA256 is a random function to everyone without K. Testing one guess means guessing 256
 //     bits. This holds for each reader of the store who comes after the body is gone, and while the
-//     body is encrypted (records.Keys).
+//     body is encrypted (records.StudyKeys).
 //   - Binding. The commitment is hashed in front of B and has a fixed length, so two bodies with
 //     one digest are a collision of SHA-256. Receipts and repair stay as they are.
 //   - Deterministic. A body that was lost and is made again has the same commitment, so equal

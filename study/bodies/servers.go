@@ -14,7 +14,7 @@ import (
 type Provable interface {
 	// Form describes all valid vectors with this public weight. The party proves to the servers
 	// that its vector has this form, without showing the vector.
-	Form(weight int64) shares.Form
+	Form(weight int64) shares.VectorForm
 }
 
 // Multiplied is a Provable that releases a public matrix times the sum.
@@ -24,12 +24,12 @@ type Multiplied interface {
 
 // FormOf returns q.Form(weight), or an error if this number of parties could make the released sum
 // overflow.
-func FormOf(q Provable, weight, parties int64) (shares.Form, error) {
+func FormOf(q Provable, weight, parties int64) (shares.VectorForm, error) {
 	form := q.Form(weight)
 	return form, check(q, form, parties)
 }
 
-func check(q Provable, form shares.Form, parties int64) error {
+func check(q Provable, form shares.VectorForm, parties int64) error {
 	if a := matrixOf(q); a != nil {
 		return a.Check(form, parties)
 	}
@@ -43,8 +43,8 @@ func matrixOf(q any) *shares.Matrix {
 	return nil
 }
 
-// Split splits a party's local sum into one part per server (shares.Form.Split). The weight is
-// public.
+// Split splits a party's local sum into one part per server (shares.VectorForm.Split). The weight
+// is public.
 func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (weight int64,
 	parts shares.Parts, err error) {
 	q, ok := s.Statistic.(Provable)
@@ -56,7 +56,7 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 	if err != nil {
 		return 0, parts, fmt.Errorf("split contribution: %w", err)
 	}
-	parts, err = form.Split(shares.ContextOf(s.Hash(), string(party)), vector, random)
+	parts, err = form.Split(shares.NewProofContext(s.Hash(), string(party)), vector, random)
 	return weight, parts, err
 }
 
@@ -70,7 +70,7 @@ func (s Task) shareSize() int {
 		return 0
 	}
 	_, most := s.Statistic.Weights()
-	for form := q.Form(most); form.Bits > 0; form.Bits-- {
+	for form := q.Form(most); form.CellBits > 0; form.CellBits-- {
 		if check(q, form, s.Plan().MostParties()) == nil {
 			return form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper)
 		}
@@ -78,8 +78,8 @@ func (s Task) shareSize() int {
 	return 0
 }
 
-// bitSteps bounds the work of proving one bit, in steps of learners.Reference (about a nanosecond
-// each). Measurements gave 1.4 to 2.4 µs (docs/aggregators.md).
+// bitSteps bounds the work of proving one bit, in steps of learners.RunReference (about a
+// nanosecond each). Measurements gave 1.4 to 2.4 µs (docs/aggregators.md).
 const bitSteps = 4000
 
 // SplitSteps bounds the work of Split, in steps (study.Work), whatever the records' values. It is 0
@@ -91,7 +91,7 @@ func (s Task) SplitSteps(records int) float64 {
 	}
 	least, most := s.Statistic.Weights()
 	form := q.Form(min(max(int64(records), least), most))
-	return bitSteps * float64(form.Cells) * float64(form.Bits)
+	return bitSteps * float64(form.Cells) * float64(form.CellBits)
 }
 
 // ShareRequest asks for the release of a server's share of the sum, multiplied by the public matrix
@@ -104,7 +104,7 @@ func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare,
 		return study.Request{}, err
 	}
 	if a := matrixOf(q); a != nil {
-		if share, err = a.Times(share); err != nil {
+		if share, err = a.ApplyToShare(share); err != nil {
 			return study.Request{}, err
 		}
 	}

@@ -43,7 +43,7 @@ func (c Classifier) Linear() (learners.Linear, error) {
 	if len(c.Classes) < 2 {
 		return learners.Linear{}, fmt.Errorf("read classifier: it has %d classes, at least two are needed: the release was damaged", len(c.Classes))
 	}
-	columns := learners.Columns(len(c.Classes))
+	columns := learners.WeightColumns(len(c.Classes))
 	if len(c.Weights) == 0 {
 		return learners.Linear{}, fmt.Errorf("read classifier: it has no weights: the release was damaged")
 	}

@@ -55,7 +55,7 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs,
 		votes, learned = votesOf(ctx, p, learner, pool, in.Voter, records, rng)
 		left -= learned
 	}, func(ctx context.Context) {
-		if left >= learners.MinimumRows {
+		if left >= learners.MinTrainingRows {
 			votesOf(ctx, p, learner, pool, study.Voter{Learner: in.Voter.Learner},
 				madeUp(p.Schema, left, rng), rng)
 		}
@@ -69,7 +69,7 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs,
 // votesOf trains on records. It returns the votes, and the number of records that the learner used.
 func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool,
 	voter study.Voter, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
-	if learner == learners.Any && voter.Vote != nil {
+	if learner == learners.AnyClassifier && voter.Vote != nil {
 		votes, err := voter.Vote(ctx, p.Schema, records, pool.Encoded)
 		if err != nil || len(votes) != pool.Rows() {
 			votes = make([]int, pool.Rows())
@@ -81,10 +81,10 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 	if model == nil {
 		return make([]int, pool.Rows()), 0
 	}
-	if _, constant := model.(learners.Constant); !constant {
+	if _, constant := model.(learners.ConstantModel); !constant {
 		learned = records.Len()
 	}
-	if features == learners.Encoded {
+	if features == learners.EncodedFeatures {
 		return predict(ctx, model, pool.Encoded), learned
 	}
 	return predict(ctx, model, pool.X), learned
@@ -118,23 +118,23 @@ func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []i
 
 // TrainLocal trains the named learner ("" for the default) with a plan's map and classes. It
 // returns nil if training fails. With voting, the learner has its settings for one voter among many
-// (learners.Voter).
+// (learners.VotingLearner).
 func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records,
 	rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
-	learner, err := learners.Assign(cmp.Or(name, learners.Default), rng)
+	learner, err := learners.NewOrRandom(cmp.Or(name, learners.DefaultLearner), rng)
 	if err != nil {
-		return nil, learners.Mapped
+		return nil, learners.MappedFeatures
 	}
-	if v, ok := learner.(learners.Voter); ok && voting {
+	if v, ok := learner.(learners.VotingLearner); ok && voting {
 		learner = v.ForVoting()
 	}
 	x := records.X
-	if learner.Features() == learners.Mapped {
+	if learner.Features() == learners.MappedFeatures {
 		x = p.Mapped(records)
 	}
 	model, err := learner.Fit(ctx, x, records.Y, len(p.Schema.Classes()), rng)
 	if err != nil {
-		return nil, learners.Mapped
+		return nil, learners.MappedFeatures
 	}
 	return model, learner.Features()
 }

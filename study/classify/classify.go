@@ -173,7 +173,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	of, t := mechanisms[p.Mechanism].words, TermsOf(p)
 	w := study.Words{
 		Leaves: of.leaves, Received: of.received, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInBallots,
-		Learner: cmp.Or(t.Learner, learners.Default), Shards: t.Shards, WholePatients: t.Shards > 1 && p.Schema.Patient != "",
+		Learner: cmp.Or(t.Learner, learners.DefaultLearner), Shards: t.Shards, WholePatients: t.Shards > 1 && p.Schema.Patient != "",
 	}
 	switch {
 	case p.Noise.AtSite() && p.Mechanism == "moment":
@@ -183,9 +183,9 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 	w.Leaves += p.Noise.Trust().Added
 	if of.trained {
-		w.Trained = cmp.Or(t.Learner, learners.Default+", as the plan names none")
+		w.Trained = cmp.Or(t.Learner, learners.DefaultLearner+", as the plan names none")
 	}
-	if t.Learner == learners.Any {
+	if t.Learner == learners.AnyClassifier {
 		w.Trained = ownWords
 	}
 	if p.Unit == privacy.Record && w.WholePatients {
@@ -231,10 +231,10 @@ func (t Task) Work(records int) (study.Work, error) {
 	}
 	w.Shards = t.Words().Shards
 	var err error
-	// with learners.Any, the party bounds the time of its own program
-	if learner := t.Words().Learner; learner != learners.Any {
-		w.Shard, err = learners.Work(learner, learners.Size{
-			Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
+	// with learners.AnyClassifier, the party bounds the time of its own program
+	if learner := t.Words().Learner; learner != learners.AnyClassifier {
+		w.Shard, err = learners.TrainingSteps(learner, learners.TrainingSize{
+			Rows: shardRows(records, w.Shards), MappedColumns: p.Map.Dim(), EncodedColumns: p.Schema.Dim(), Classes: len(p.Schema.Classes()), PredictedRows: t.Pool().Rows(),
 		})
 	}
 	w.Shard += float64(shardRows(records, w.Shards)) * study.MapSteps(p.Map)

@@ -408,13 +408,14 @@ func TestDriftAndTilt(t *testing.T) {
 			x.Set(i, j, rng.NormFloat64()*0.2)
 		}
 	}
-	if d := fitting.DriftOf(x, nil, mean, 0.001, 5000); !d.Found() {
+	if d := fitting.MeasureDrift(x, nil, mean, 0.001, 5000); !d.Significant() {
 		t.Errorf("drift of one standard deviation is not found: %+v", d)
 	}
-	if d := fitting.DriftOf(x, nil, []float64{0.004, -0.004, 0}, 0.001, 5000); d.Found() {
+	if d := fitting.MeasureDrift(x, nil, []float64{0.004, -0.004, 0}, 0.001,
+		5000); d.Significant() {
 		t.Errorf("no drift, but found: %+v", d)
 	}
-	w := fitting.FitWeights(x, nil, mean, fitting.Isotropic(3, 0.001), 0, 0.1, rng)
+	w := fitting.FitWeights(x, nil, mean, fitting.IsotropicNoise(3, 0.001), 0, 0.1, rng)
 	got := 0.0
 	for i, v := range w.Weight {
 		got += v * x.At(i, 0) / 3000
@@ -426,10 +427,10 @@ func TestDriftAndTilt(t *testing.T) {
 		t.Errorf("effective rows %.0f, want at least 300", w.EffectiveRows)
 	}
 	// The tilted pool matches the records: no drift is left, and hardly anything to tilt.
-	if d := fitting.DriftOf(x, w.Weight, mean, 0.001, 5000); d.Found() {
+	if d := fitting.MeasureDrift(x, w.Weight, mean, 0.001, 5000); d.Significant() {
 		t.Errorf("no drift of the weighted pool, but found: %+v", d)
 	}
-	again := fitting.FitWeights(x, w.Weight, mean, fitting.Isotropic(3, 0.001), 0, 0.1, rng)
+	again := fitting.FitWeights(x, w.Weight, mean, fitting.IsotropicNoise(3, 0.001), 0, 0.1, rng)
 	if again.EffectiveRows < 0.9*w.EffectiveRows {
 		t.Errorf("tilted once it counts as %.0f rows, twice as %.0f", w.EffectiveRows, again.EffectiveRows)
 	}

@@ -20,7 +20,7 @@ import (
 // Proof note.
 //   - Neighbours: replace one record, or only its label. Public: plan, pool, and each site's number
 //     of records.
-//   - Lemma: aggregation.CrossL2sq and aggregation.CrossL1.
+//   - Lemma: aggregation.CrossMomentL2sq and aggregation.CrossMomentL1.
 //   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other
 //     record, and the sums are exact.
 //   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are
@@ -49,7 +49,7 @@ func (c *cross) Local(in study.Inputs) ([]int64, int64) {
 	if in.Records.Len() == 0 {
 		return make([]int64, c.Cells()), 0
 	}
-	return aggregation.CrossSums(c.plan.Mapped(in.Records), in.Records.Y,
+	return aggregation.CrossMomentSums(c.plan.Mapped(in.Records), in.Records.Y,
 		c.classes), int64(in.Records.Len())
 }
 
@@ -64,7 +64,7 @@ func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 		return nil, 0, err
 	}
 	for j, x := range v {
-		if !aggregation.CrossInRange(x, records) {
+		if !aggregation.CrossMomentInRange(x, records) {
 			return nil, 0, fmt.Errorf("read cross sums: sum %d is larger than its records allow", j)
 		}
 	}
@@ -73,14 +73,14 @@ func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 
 // Form returns the range of a sum over this public number of records. The party proves that its
 // sums are in it.
-func (c *cross) Form(records int64) shares.Form {
-	return shares.Integers(c.Cells(), aggregation.CrossMost(max(records, 1)))
+func (c *cross) Form(records int64) shares.VectorForm {
+	return shares.IntegerForm(c.Cells(), aggregation.MaxCrossMoment(max(records, 1)))
 }
 
 func (c *cross) Terms(int64) (study.ReleaseTerms, error) {
 	d := c.pool.Dim()
 	t := study.ReleaseTerms{Output: "cross", Bound: privacy.Bound{
-		Unit: c.plan.Unit, L1: aggregation.CrossL1(d), L2sq: aggregation.CrossL2sq, Cells: 2 * d,
+		Unit: c.plan.Unit, L1: aggregation.CrossMomentL1(d), L2sq: aggregation.CrossMomentL2sq, Cells: 2 * d,
 	}}
 	var err error
 	t.Mechanism, err = c.plan.Calibrate(t.Bound, c.Cells())

@@ -14,7 +14,7 @@ import (
 // Three hospitals agree on a plan from public data alone, send noisy sums, and get a classifier.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
-		Skew: 1})
+		SizeSkew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
@@ -22,7 +22,7 @@ func Example() {
 	proposed, err := planning.Propose(study.Proposal{
 		Name: "readmission", Kind: "classify", Mechanism: "cross", Epsilon: 4, Records: 400, Minimum: 3,
 		Map: dataset.Components{Project: 5}, Roster: []study.PartyID{"a", "b", "c"},
-	}, schema.Meaning(), table.Select(rows[:400]))
+	}, schema.WithoutFormat(), table.Select(rows[:400]))
 	if err != nil {
 		panic(err)
 	}

@@ -46,7 +46,7 @@ func (m *means) Local(in study.Inputs) ([]int64, int64) {
 	for r := range in.Parts() {
 		m.design.Add(sum, m.plan.Mapped(r), r.Y)
 	}
-	return m.design.Direction(sum), 1
+	return m.design.PartyVector(sum), 1
 }
 
 func (m *means) Blockwise(int) bool { return true }
@@ -75,7 +75,9 @@ func (m *means) ParseClear(body []byte) ([]int64, int64, error) {
 }
 
 // Form proves the range of each number, but not the vector's norm.
-func (m *means) Form(int64) shares.Form { return shares.Integers(m.Cells(), aggregation.MeansMost) }
+func (m *means) Form(int64) shares.VectorForm {
+	return shares.IntegerForm(m.Cells(), aggregation.MaxMeansEntry)
+}
 
 func (m *means) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: "means", Bound: privacy.Bound{

@@ -34,8 +34,8 @@ import (
 // else 2, because the vote leaves one column and enters another. One of M ballots moves the
 // gradient by at most
 //
-//   - for output: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so
-//     only the moments move.
+//   - for output: √k·r/M, where r = aggregation.BallotReach. For the logistic loss ℓ(z)−ℓ(−z) = −z,
+//     so only the moments move.
 //   - for output-paper, and output with bound "paper": 2·√k/M, because the loss is √k-Lipschitz in
 //     W for rows of norm ≤ 1.
 //   - for majority: 2·√k, without 1/M, because it replaces the vote shares with the winner's label,
@@ -57,11 +57,11 @@ func newOutput(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statist
 	return func(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
 		v := votes{plan: p, terms: TermsOf(p), pool: pool, classes: len(p.Schema.Classes())}
 		return &output{votes: v, mechanism: mechanism,
-			reach: aggregation.Reach(pool.X, pool.Weight)}, nil
+			reach: aggregation.BallotReach(pool.X, pool.Weight)}, nil
 	}
 }
 
-func (o *output) ReleasedCells() int { return o.pool.Dim() * learners.Columns(o.classes) }
+func (o *output) ReleasedCells() int { return o.pool.Dim() * learners.WeightColumns(o.classes) }
 
 // lambda returns the plan's λ or, if the plan has none, the λ at which the noise has an expected
 // norm of 10, about the norm of a useful solution. The rule is public.
@@ -116,7 +116,7 @@ func (o *output) Terms(ballots int64) (study.ReleaseTerms, error) {
 
 func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) (privacy.Sensitive,
 	error) {
-	n, columns := o.pool.Rows(), learners.Columns(o.classes)
+	n, columns := o.pool.Rows(), learners.WeightColumns(o.classes)
 	counts := make([]float64, len(vector))
 	for i, v := range vector {
 		counts[i] = float64(v)
@@ -125,8 +125,9 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 	if o.mechanism == "majority" {
 		shares = hardShares(o.tally(vector, ballots), columns)
 	}
-	mu := learners.Moments(o.pool.X, shares, o.pool.Weight)
-	w, err := aggregation.SolveSurely(o.pool.X, o.pool.Weight, o.classes, mu, o.lambda(ballots),
+	mu := learners.TargetMoments(o.pool.X, shares, o.pool.Weight)
+	w, err := aggregation.MinimiseVoteRisk(o.pool.X, o.pool.Weight, o.classes, mu,
+		o.lambda(ballots),
 		outputTolerance)
 	if err != nil {
 		// Impossible in exact arithmetic (see SolveSurely). Release a constant, because a refusal,

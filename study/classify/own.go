@@ -6,8 +6,8 @@ import (
 	"caucus/study"
 )
 
-// A plan with learner "any" (learners.Any) lets each party choose how it votes: with a built-in
-// learner or with a program of its own (study.Voter).
+// A plan with learner "any" (learners.AnyClassifier) lets each party choose how it votes: with a
+// built-in learner or with a program of its own (study.Voter).
 //
 // Proof note.
 //   - Neighbours: replace one party and everything that the party holds. Public: plan, pool, and
@@ -32,9 +32,9 @@ const ownWords = "what each party chooses: one of the built-in classifiers or a 
 func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 	switch {
 	case p.Unit != privacy.Party:
-		return termsError("learner", "%q hides whole parties only: a program that a party brings may keep or look up records of other shards and studies, so that one %s could move more than its bound says: use unit party, or name one of %v", learners.Any, p.Unit, learners.Names())
+		return termsError("learner", "%q hides whole parties only: a program that a party brings may keep or look up records of other shards and studies, so that one %s could move more than its bound says: use unit party, or name one of %v", learners.AnyClassifier, p.Unit, learners.Names())
 	case t.Shards > 1:
-		return termsError("learner", "%q is for shards 1: a program that a party brings may read another shard's records", learners.Any)
+		return termsError("learner", "%q is for shards 1: a program that a party brings may read another shard's records", learners.AnyClassifier)
 	case !m.words.trained:
 		return termsError("learner", "mechanism %q trains no classifier: use tally, moment or output, or leave the learner out", p.Mechanism)
 	}
@@ -43,7 +43,7 @@ func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 
 // Chosen returns the learner to train: the plan's or, if the plan says any, the party's choice.
 func Chosen(learner string, v study.Voter) string {
-	if learner == learners.Any {
+	if learner == learners.AnyClassifier {
 		return v.Learner
 	}
 	return learner

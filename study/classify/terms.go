@@ -42,13 +42,13 @@ func (t Terms) check(p study.Plan, m mechanism) error {
 		return termsError("shards", "mechanism %q trains no classifiers on shards: use shards 1", p.Mechanism)
 	case t.Bound != "" && t.Bound != "tight" && t.Bound != "paper":
 		return termsError("bound", "%q: want tight or paper", t.Bound)
-	case t.Learner == learners.Any:
+	case t.Learner == learners.AnyClassifier:
 		if err := t.checkOwn(p, m); err != nil {
 			return err
 		}
 	case t.Learner != "":
-		if _, err := learners.Assign(t.Learner, rand.New(rand.NewPCG(0, 0))); err != nil {
-			return termsError("learner", "%v, or %s, at unit party, where each party chooses", err, learners.Any)
+		if _, err := learners.NewOrRandom(t.Learner, rand.New(rand.NewPCG(0, 0))); err != nil {
+			return termsError("learner", "%v, or %s, at unit party, where each party chooses", err, learners.AnyClassifier)
 		}
 	}
 	return t.checkShares(len(p.Schema.Classes()))

@@ -63,7 +63,7 @@ func (v *votes) ballotsMoved() int64 {
 	return 1
 }
 
-func (v *votes) Cells() int { return v.pool.Rows() * learners.Columns(v.classes) }
+func (v *votes) Cells() int { return v.pool.Rows() * learners.WeightColumns(v.classes) }
 
 func (v *votes) ReleasedCells() int {
 	if v.design != nil {
@@ -88,7 +88,7 @@ func (v *votes) tally(vector []int64, ballots int64) *aggregation.Tally {
 func (v *votes) AppendClear(vector []int64, ballots int64) ([]byte, error) {
 	t := v.tally(vector, ballots)
 	if ballots == 1 {
-		return t.Single().MarshalBinary()
+		return t.OnlyBallot().MarshalBinary()
 	}
 	return t.MarshalBinary()
 }
@@ -117,8 +117,8 @@ func (v *votes) ParseClear(body []byte) ([]int64, int64, error) {
 }
 
 // Form requires one ballot for each shard, with one vote for each row.
-func (v *votes) Form(ballots int64) shares.Form {
-	return shares.Ballots(v.pool.Rows(), v.classes, int(ballots))
+func (v *votes) Form(ballots int64) shares.VectorForm {
+	return shares.BallotForm(v.pool.Rows(), v.classes, int(ballots))
 }
 
 // Matrix returns the public matrix by which mechanism moment multiplies sums; nil for other
@@ -127,7 +127,7 @@ func (v *votes) Matrix() *shares.Matrix {
 	if v.design == nil {
 		return nil
 	}
-	columns := learners.Columns(v.classes)
+	columns := learners.WeightColumns(v.classes)
 	return &shares.Matrix{Rows: v.design.Rows(), Width: v.design.Cells() / columns,
 		Columns: columns, Row: v.design.Row}
 }
@@ -146,7 +146,7 @@ func (v *votes) Terms(int64) (study.ReleaseTerms, error) {
 		l2sq += w
 	}
 	// Over K columns the weights add up to K·Σwᵢ, and one ballot moves two of the columns.
-	if k := int64(learners.Columns(v.classes)); k > 1 {
+	if k := int64(learners.WeightColumns(v.classes)); k > 1 {
 		l2sq = 2 * (l2sq / k)
 	}
 	bound := privacy.Bound{Unit: v.plan.Unit, L2sq: moved * moved * l2sq, Weight: v.noiseWeights}

@@ -51,7 +51,7 @@ func clinicOf(t testing.TB, classes []string, poolRows int, missing bool) clinic
 	schema := dataset.Schema{
 		Label: dataset.Label{Column: "label", Classes: classes},
 		Features: []dataset.Feature{
-			{Column: "a", Kind: dataset.Numeric, Max: 10, Missing: missing}, {Column: "b", Kind: dataset.Numeric, Max: 1, Missing: missing},
+			{Column: "a", Kind: dataset.Numeric, Max: 10, FlagMissing: missing}, {Column: "b", Kind: dataset.Numeric, Max: 1, FlagMissing: missing},
 			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"east", "west"}},
 		},
 		Patient: "patient", Party: "set",
@@ -200,7 +200,7 @@ func (c clinic) evaluate(mechanism string, noise study.Noise,
 		Classes: classes[len(classes)-1:], Thresholds: []float64{.4, .5, .6},
 	}
 	for j := range t.Model.Map.Dim() {
-		row := make([]float64, learners.Columns(len(classes)))
+		row := make([]float64, learners.WeightColumns(len(classes)))
 		for k := range row {
 			row[k] = float64(k+1) * float64(j%3-1) * 4
 		}

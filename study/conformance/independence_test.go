@@ -181,15 +181,15 @@ func TestSolversStopAtPublicBounds(t *testing.T) {
 	for name, x := range rows {
 		for labels, y := range map[string][]float64{"one class": {1, 1, 1, 1, 1, 1, 1, 1},
 			"two": {0, 1, 0, 1, 0, 1, 0, 1}} {
-			mu := learners.Moments(x, mat.NewDense(8, 1, y), nil)
+			mu := learners.TargetMoments(x, mat.NewDense(8, 1, y), nil)
 			for _, lambda := range []float64{1e-5, 1e-2, 10} {
 				risk := &learners.SoftmaxRisk{X: x, Mu: mu, Ridge: lambda, Classes: 2}
 				_, report := learners.Minimize(risk, nil,
-					learners.Settings{GradientNorm: 1e-300, MaxIterations: 60})
+					learners.MinimiseSettings{GradientNorm: 1e-300, MaxIterations: 60})
 				if report.Iterations > 60 {
 					t.Errorf("%s, %s, λ = %g: %d iterations, at most 60 were allowed", name, labels, lambda, report.Iterations)
 				}
-				if _, err := aggregation.SolveSurely(x, nil, 2, mu, lambda, 1e-7); err != nil {
+				if _, err := aggregation.MinimiseVoteRisk(x, nil, 2, mu, lambda, 1e-7); err != nil {
 					t.Errorf("%s, %s, λ = %g: %v", name, labels, lambda, err)
 				}
 			}

@@ -23,7 +23,7 @@ import (
 func TestOwnClassifier(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	p := c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
-	conformance.SetLearner(&p, learners.Any)
+	conformance.SetLearner(&p, learners.AnyClassifier)
 	task := conformance.TaskOf(t, p, c.pool)
 	rows := c.pool.Rows()
 	all := func(k int) []int {

@@ -22,7 +22,7 @@ func TestRoundingIsCounted(t *testing.T) {
 	output := c.classify("output", privacy.Party, study.NoiseCoordinator, 1)
 	output.Lambda = .1
 	const tolerance = 1e-7 // of the solver of mechanism output
-	reach := aggregation.Reach(c.pool.X, c.pool.Weight)
+	reach := aggregation.BallotReach(c.pool.X, c.pool.Weight)
 	ratio := aggregation.DensityRatio{Design: design, Lambda: .1, Pool: c.pool.Encoded}
 	for _, s := range []struct {
 		plan     study.Plan

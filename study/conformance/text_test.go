@@ -27,11 +27,11 @@ func fullPlan(t *testing.T) study.Plan {
 		Name: "n", Kind: "classify", Purpose: "p", Contact: "c", Data: "d",
 		Schema: dataset.Schema{
 			Name:     "s",
-			Label:    dataset.Label{Column: "ill", Classes: []string{"no", "yes"}, Aliases: map[string]string{"1": "yes"}, Other: "no"},
+			Label:    dataset.Label{Column: "ill", Classes: []string{"no", "yes"}, Aliases: map[string]string{"1": "yes"}, OtherClass: "no"},
 			Features: []dataset.Feature{{Column: "age", Kind: dataset.Numeric, Max: 1}, {Columns: []string{"a", "b"}, Kind: dataset.Categorical, Levels: []string{"x", "y"}}},
 			Missing:  "?", Party: "site", Patient: "patient", Date: "2020-01-31", Delimiter: ";", Columns: []string{"age"}, Comment: "#",
 		},
-		Map:  dataset.Map{Kind: dataset.IdentityMap, Standard: &dataset.Standard{}, First: &dataset.Map{Kind: dataset.IdentityMap}},
+		Map:  dataset.Map{Kind: dataset.IdentityMap, Standard: &dataset.StandardParameters{}, Inner: &dataset.Map{Kind: dataset.IdentityMap}},
 		Pool: auxdata.Digest{1}, Roster: []study.PartyID{"a", "b"},
 		Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite,
 		Weights: &study.WeightSource{}, Where: "age > 0", Seal: &study.SealRule{},
@@ -176,13 +176,13 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 				!strings.Contains(err.Error(), "how a file is read is the site's to say") {
 				t.Errorf("%s: %v", name, err)
 			}
-			if p.Schema = p.Schema.Meaning(); kinds.Check(p) != nil {
+			if p.Schema = p.Schema.WithoutFormat(); kinds.Check(p) != nil {
 				t.Errorf("%s: without it: %v", name, kinds.Check(p))
 			}
 		}
 	}
 	full := fullPlan(t).Schema
-	if s := full.Meaning(); !reflect.DeepEqual(s.Format(), dataset.Format{}) ||
+	if s := full.WithoutFormat(); !reflect.DeepEqual(s.Format(), dataset.Format{}) ||
 		len(s.Features) != len(full.Features) || s.Missing != full.Missing {
 		t.Errorf("the meaning of a schema is %+v", s)
 	}

@@ -15,9 +15,9 @@ import (
 	"caucus/study/ratio"
 )
 
-// TestWorkBoundsDrafts: for every kind, Work at the speed of learners.Reference exceeds the time of
-// a draft, on an ordinary file and on a file from which nothing can be learned. Times are processor
-// time of this thread, the least of a few tries.
+// TestWorkBoundsDrafts: for every kind, Work at the speed of learners.RunReference exceeds the time
+// of a draft, on an ordinary file and on a file from which nothing can be learned. Times are
+// processor time of this thread, the least of a few tries.
 func TestWorkBoundsDrafts(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -31,7 +31,7 @@ func TestWorkBoundsDrafts(t *testing.T) {
 		return least
 	}
 	steps := 0.0
-	step := timed(func() { steps = learners.Reference() }).Seconds() / steps
+	step := timed(func() { steps = learners.RunReference() }).Seconds() / steps
 	c, plans := fuzzPlans(t)
 	for _, l := range learners.Names() {
 		p := c.classify("tally", privacy.Record, study.NoiseSite, 3)
@@ -88,7 +88,7 @@ func TestDealingIsCounted(t *testing.T) {
 		return testlevel.ThreadTime() - start
 	}
 	steps := 0.0
-	step := processorTime(func() { steps = learners.Reference() }).Seconds() / steps
+	step := processorTime(func() { steps = learners.RunReference() }).Seconds() / steps
 	const classes = 400
 	expected := make([]float64, classes)
 	for k := range expected {

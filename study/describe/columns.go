@@ -49,11 +49,11 @@ func columnsOf(s dataset.Schema, t Terms, apart bool) []Column {
 			b := blocks[0]
 			blocks = blocks[1:]
 			c := Column{Name: b.Column, encoded: b.Start, width: b.Width, groups: 1}
-			c.Apart = apart || f.Missing && !b.OneHot
+			c.Apart = apart || f.FlagMissing && !b.OneHot
 			if b.OneHot {
 				c.Levels = f.CellNames(apart)
 			} else {
-				c.Edges, c.flagged, c.Log = []float64{f.Min, f.Max}, f.Missing, f.Log
+				c.Edges, c.flagged, c.Log = []float64{f.Min, f.Max}, f.FlagMissing, f.Log
 				c = c.Cut(t.Edges[c.Name], t.Bins)
 				c.Chosen = slices.ContainsFunc(t.Cuts, func(of Cut) bool {
 					return of.Column == c.Name

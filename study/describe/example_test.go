@@ -21,7 +21,7 @@ func Example() {
 	proposed, err := planning.Propose(study.Proposal{
 		Name: "who our patients are", Kind: "describe", Epsilon: 8, Records: 1000, Minimum: 3,
 		Roster: []study.PartyID{"a", "b", "c"},
-	}, schema.Meaning(), table.Select([]int{0}))
+	}, schema.WithoutFormat(), table.Select([]int{0}))
 	if err != nil {
 		panic(err)
 	}

@@ -46,10 +46,10 @@ func (t Task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		if err != nil {
 			return "", "", err
 		}
-		line("noise on each count of one site: standard deviation %.3g; groups under %.0f records show as unknown", one, aggregation.LeastTotal*one)
+		line("noise on each count of one site: standard deviation %.3g; groups under %.0f records show as unknown", one, aggregation.MinTotalSDs*one)
 	}
 	if q.Group != nil {
-		line("for a group of 20 %% of the records, noise moves each number 5 times as far; groups under %.0f records show as unknown", aggregation.LeastTotal*sd)
+		line("for a group of 20 %% of the records, noise moves each number 5 times as far; groups under %.0f records show as unknown", aggregation.MinTotalSDs*sd)
 	}
 	if narrow := t.Plan().AboutFewer(size); narrow != "" && !q.terms.Count {
 		line("%s", narrow)

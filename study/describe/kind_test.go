@@ -119,7 +119,7 @@ func TestDescribeProposed(t *testing.T) {
 		s := c.proposal
 		s.Name, s.Kind, s.Roster, s.Records, s.Epsilon, s.Seed = "x", "describe",
 			[]study.PartyID{"a", "b", "c"}, 1000, 2, 1
-		s.Map.Project = dataset.Auto
+		s.Map.Project = dataset.AutoComponents
 		made, err := planning.Propose(s, schema, table)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -90,7 +90,7 @@ features:
 	wards, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: hospitals + 1, Records: 12_000,
 		Seed: 1})
 	other, five := split(wards, "hospital", "hospital-6")
-	schema = schema.Meaning()
+	schema = schema.WithoutFormat()
 	out["wards"] = federation{schema, read(schema, five), read(schema, some(other, 500)),
 		[]string{"creatinine", "admissions_before", "days"}}
 
@@ -107,7 +107,7 @@ features:
 		"adult":         {"sex", "Female", 500, []string{"capital-gain", "capital-loss", "hours-per-week"}},
 		"heart_disease": {"hospital", "hungarian", 200, []string{"oldpeak"}},
 	} {
-		known, err := dataset.LoadKnown(name)
+		known, err := dataset.LoadKnownDataset(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ features:
 			t.Fatal(err)
 		}
 		public, private := split(table, of.column, of.value)
-		schema := known.Schema.Meaning()
+		schema := known.Schema.WithoutFormat()
 		out[name] = federation{schema, read(schema, private), read(schema, some(public, of.rows)),
 			of.skewed}
 	}

@@ -329,8 +329,8 @@ func (l Layout) areCounts(v []int64, records int64) bool {
 
 // Form gives every cell the range of a count, which contains the range of a within-bin sum. A party
 // does not prove that its counts add up.
-func (q *counts) Form(records int64) shares.Form {
-	return shares.Integers(q.cells, q.Step*max(records, 1))
+func (q *counts) Form(records int64) shares.VectorForm {
+	return shares.IntegerForm(q.cells, q.Step*max(records, 1))
 }
 
 // Terms ignores the number of records, so all sites have the same terms.

@@ -102,7 +102,7 @@ func (Kind) Words(p study.Plan) study.Words {
 		w.Numbers = t.Model.Map.Dim()
 	}
 	if t.Program {
-		w.Trained, w.Learner, w.Scored = programWords, learners.Any, true
+		w.Trained, w.Learner, w.Scored = programWords, learners.AnyClassifier, true
 	}
 	if len(by) > 0 {
 		w.Leaves += ", for each level of " + strings.Join(by, ", ")

@@ -29,8 +29,8 @@ func small(t testing.TB, classes ...string) dataset.Schema {
 		Label: dataset.Label{Column: "outcome", Classes: classes},
 		Features: []dataset.Feature{
 			{Column: "age", Kind: dataset.Numeric, Min: 20, Max: 100},
-			{Column: "chol", Kind: dataset.Numeric, Max: 300, Missing: true},
-			{Column: "score", Kind: dataset.Numeric, Max: 1, Missing: true},
+			{Column: "chol", Kind: dataset.Numeric, Max: 300, FlagMissing: true},
+			{Column: "score", Kind: dataset.Numeric, Max: 1, FlagMissing: true},
 			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"east", "west"}},
 		},
 	}

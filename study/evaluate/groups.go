@@ -53,7 +53,7 @@ func groupsOf(s dataset.Schema, by Grouping, apart bool) (Groups, error) {
 				name = fmt.Sprintf("%g to %g", e, by.Edges[i+1])
 			}
 		}
-		g.Levels, g.flagged, g.apart = append(g.Levels, name), f.Missing, apart || f.Missing
+		g.Levels, g.flagged, g.apart = append(g.Levels, name), f.FlagMissing, apart || f.FlagMissing
 		if g.apart {
 			g.Levels = append(g.Levels, dataset.MissingCell)
 			return g, nil

@@ -235,11 +235,11 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 
 // Form gives the range of a cell, from 0 to the number of records. A party's number is private at
 // unit party, so there the range ends at the largest number of records that may count.
-func (h *Histograms) Form(weight int64) shares.Form {
+func (h *Histograms) Form(weight int64) shares.VectorForm {
 	if h.plan.Unit == privacy.Party {
 		weight = h.most()
 	}
-	return shares.Counts(h.Cells(), weight)
+	return shares.CountForm(h.Cells(), weight)
 }
 
 // Terms ignores the number of records, so all sites have the same terms.

@@ -23,7 +23,7 @@ type Scorer struct {
 
 // NewScorer makes the scorer of a plan with these terms, which were checked.
 func NewScorer(p study.Plan, t Terms) *Scorer {
-	s := &Scorer{terms: t, LogOdds: t.logOdds(p.Schema), fill: p.Schema.Filler()}
+	s := &Scorer{terms: t, LogOdds: t.logOdds(p.Schema), fill: p.Schema.MissingFiller()}
 	for _, name := range t.Classes {
 		for k, class := range p.Schema.Classes() {
 			if class == name {

@@ -152,8 +152,8 @@ func (t Terms) Check(p study.Plan) error {
 	return nil
 }
 
-// CheckEdges refuses edges that planning cannot make. Each threshold must be an edge, because counts by
-// bin tell nothing about a threshold inside a bin.
+// CheckEdges refuses edges that planning cannot make. Each threshold must be an edge, because
+// counts by bin tell nothing about a threshold inside a bin.
 func (t Terms) CheckEdges(s dataset.Schema) error {
 	if len(t.Edges) != len(t.Classes) {
 		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges),
@@ -202,7 +202,7 @@ func (m *Model) Check(s dataset.Schema) error {
 	if len(m.Weights) != m.Map.Dim() {
 		return fail("it has weights for %d features, its map makes %d", len(m.Weights), m.Map.Dim())
 	}
-	columns := learners.Columns(len(s.Classes()))
+	columns := learners.WeightColumns(len(s.Classes()))
 	for _, row := range m.Weights {
 		if len(row) != columns {
 			return fail("it has %d weights a feature, %d classes take %d: it is a model of other classes", len(row), len(s.Classes()), columns)
@@ -250,7 +250,7 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 			return f, study.PlanError("evaluate.score", "column %q is no number", name)
 		case !(math.Abs(f.Min) <= maxScore && math.Abs(f.Max) <= maxScore):
 			return f, study.PlanError("evaluate.score", "column %q goes from %g to %g in the schema: give bounds within ±%g", name, f.Min, f.Max, float64(maxScore))
-		case !f.Missing:
+		case !f.FlagMissing:
 			return f, study.PlanError("evaluate.score", "column %q needs missing: true in the schema: without it a record that has no score counts as one in the middle", name)
 		}
 		return f, nil

@@ -194,7 +194,7 @@ func MissingWords(p study.Plan) string {
 	if WordsOf(p).CountsMissing {
 		return ""
 	}
-	words := p.Schema.FilledWords(func(string) bool { return true })
+	words := p.Schema.FilledText(func(string) bool { return true })
 	if words == "" {
 		return ""
 	}

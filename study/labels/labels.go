@@ -47,7 +47,7 @@ const MostRecords = 1 << 20
 // DefaultCorrection is none for two classes and a symmetric loss, which needs no correction, else
 // backward.
 func DefaultCorrection(loss string, classes int) string {
-	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
+	if l, err := learners.FindLoss(loss); err == nil && l.Symmetric() && classes == 2 {
 		return aggregation.CorrectionNone
 	}
 	return aggregation.CorrectionBackward
@@ -130,9 +130,9 @@ func responseOf(p study.Plan) (privacy.RandomisedResponse, error) {
 
 func optionsOf(p study.Plan, m privacy.RandomisedResponse) (aggregation.LabelOptions, error) {
 	t := study.TermsOf[Terms](p)
-	loss, err := learners.LossNamed(t.Loss)
+	loss, err := learners.FindLoss(t.Loss)
 	return aggregation.LabelOptions{
-		Channel: learners.Channel{Keep: m.KeepProbability(), Classes: m.Classes},
+		Channel: learners.LabelChannel{Keep: m.KeepProbability(), Classes: m.Classes},
 		Loss:    loss, Risk: t.Risk, Correction: t.Correction, Lambda: p.Lambda,
 	}, err
 }

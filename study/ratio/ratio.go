@@ -78,7 +78,7 @@ const (
 func DefaultTerms() Terms {
 	return Terms{
 		Sets: SetsParty, MaxSets: 64, Features: FeaturesEmbedding, Fourier: 2000,
-		Estimator: embedding.ClassMeans, MaxRecords: 50_000, SetSize: 1000,
+		Estimator: embedding.EstimatorClassMeans, MaxRecords: 50_000, SetSize: 1000,
 	}
 }
 

@@ -39,8 +39,8 @@ func (t Task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 func (t Task) PublicBodies() bool { return t.Design.Terms.Features == FeaturesNoisyEmbedding }
 
 // Parse reads a contribution. The error wraps study.ErrContribution.
-func (r ContributionReader) Parse(body []byte) (ParsedContribution, error) {
-	out, err := r.takeApart(body)
+func (c ContributionReader) Parse(body []byte) (ParsedContribution, error) {
+	out, err := c.takeApart(body)
 	if err != nil {
 		return out, fmt.Errorf("%w: %w", study.ErrContribution, err)
 	}
@@ -49,13 +49,13 @@ func (r ContributionReader) Parse(body []byte) (ParsedContribution, error) {
 
 var errTruncated = errors.New("it is truncated or not a contribution")
 
-func (r ContributionReader) takeApart(body []byte) (ParsedContribution, error) {
+func (c ContributionReader) takeApart(body []byte) (ParsedContribution, error) {
 	var out ParsedContribution
-	t := r.Design.Terms
-	sets, total := t.SetsOfParty(r.Design.Classes), 0
+	t := c.Design.Terms
+	sets, total := t.SetsOfParty(c.Design.Classes), 0
 	for range sets {
 		n := 0
-		if r.Design.sized {
+		if c.Design.sized {
 			if len(body) < sizeSize {
 				return out, errTruncated
 			}
@@ -70,22 +70,22 @@ func (r ContributionReader) takeApart(body []byte) (ParsedContribution, error) {
 		}
 		switch t.Features {
 		case FeaturesClear:
-			size := 2 * n * r.Design.dim(r.Plan)
+			size := 2 * n * c.Design.dim(c.Plan)
 			if len(body) < size {
 				return out, errTruncated
 			}
 			out.Rows, body = append(out.Rows, body[:size]), body[size:]
 		case FeaturesEmbedding:
-			size := 8 * r.Design.Fourier.Features
+			size := 8 * c.Design.Fourier.Features
 			if len(body) < size {
 				return out, errTruncated
 			}
-			sum, err := bodies.ParseFixed(body[:size], r.Design.Fourier.Features)
+			sum, err := bodies.ParseFixed(body[:size], c.Design.Fourier.Features)
 			if err != nil {
 				return out, err
 			}
 			for _, x := range sum {
-				if most := int64(n) * r.Design.lattice.Radius; x > most || x < -most {
+				if most := int64(n) * c.Design.lattice.Radius; x > most || x < -most {
 					return out, fmt.Errorf("an embedding of %d rows has a sum of %d, at most %d is possible", n, x, most)
 				}
 			}
@@ -93,8 +93,8 @@ func (r ContributionReader) takeApart(body []byte) (ParsedContribution, error) {
 		}
 	}
 	var err error
-	if out.Released, err = r.Published(body, sets*r.Design.Block); err == nil && !r.Plan.Simulated {
-		err = r.Possible(out)
+	if out.Released, err = c.Published(body, sets*c.Design.Block); err == nil && !c.Plan.Simulated {
+		err = c.Possible(out)
 	}
 	return out, err
 }
@@ -108,8 +108,8 @@ const farDeviations = 64
 // Possible refuses a body that no honest party could send, so that a party cannot spoil the
 // estimate with invented numbers. Counts and sums must be possible for the number of records, up to
 // noise. If the mechanism keeps the sum of a set's counts, that sum must be right.
-func (r ContributionReader) Possible(b ParsedContribution) error {
-	d := r.Design
+func (c ContributionReader) Possible(b ParsedContribution) error {
+	d := c.Design
 	far := func(j, n int) float64 {
 		return farDeviations * math.Sqrt(privacy.VarianceOf(d.Mechanism, d.Bound, j, n))
 	}
@@ -123,7 +123,7 @@ func (r ContributionReader) Possible(b ParsedContribution) error {
 	_, keepsSum := d.Mechanism.(privacy.ZeroSumLaplace)
 	for set := 0; set*d.Block < len(b.Released.Values); set++ {
 		values := b.Released.Values[set*d.Block : (set+1)*d.Block]
-		n := float64(r.Design.Terms.MaxRecords)
+		n := float64(c.Design.Terms.MaxRecords)
 		if b.Sizes != nil {
 			n = float64(b.Sizes[set])
 		}

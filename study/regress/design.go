@@ -153,7 +153,7 @@ func (d *Design) need(f dataset.Feature, block dataset.Block) {
 			other = len(f.Levels)
 		}
 		d.present = append(d.present, present{at + other, other == len(f.Levels)})
-	case f.Missing:
+	case f.FlagMissing:
 		d.present = append(d.present, present{at, false}, present{at + 1, true})
 	default:
 		d.present = append(d.present, present{at, false})
@@ -198,7 +198,7 @@ func (c Column) standardised(rows [][]float64, middle, half float64) Column {
 func (d *Design) rows(pool *auxdata.Pool) [][]float64 {
 	var out [][]float64
 	for i := 0; pool != nil && i < pool.Rows(); i++ {
-		if row := pool.Marked.RawRowView(i); d.complete(row) {
+		if row := pool.MissingMarked.RawRowView(i); d.complete(row) {
 			out = append(out, row)
 		}
 	}

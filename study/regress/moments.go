@@ -159,11 +159,11 @@ func (m *Moments) ParseClear(body []byte) ([]int64, int64, error) {
 
 // Form gives the range of a sum. A party's number of records is private at unit party, so there
 // the range is that of the largest number that may count.
-func (m *Moments) Form(weight int64) shares.Form {
+func (m *Moments) Form(weight int64) shares.VectorForm {
 	if m.plan.Unit == privacy.Party {
 		weight = m.most()
 	}
-	return shares.Integers(m.Cells(), OfSquare*m.Squared()*max(weight, 1))
+	return shares.IntegerForm(m.Cells(), OfSquare*m.Squared()*max(weight, 1))
 }
 
 // Terms ignores the number of records, so all sites have the same terms.

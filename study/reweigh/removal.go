@@ -14,7 +14,7 @@ import (
 //     removal is a replacement.
 //   - Lemma, entropy with a condition: the empty record fails the condition, so it adds nothing,
 //     and removal takes away the record's entries and its count.
-//     aggregation.FeatureDesign.GoneBound bounds that, and never exceeds the replacement bound.
+//     aggregation.FeatureDesign.RemovalBound bounds that, and never exceeds the replacement bound.
 //   - Nothing is proved for logistic, because no part of its contribution belongs to one record.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	d, err := DesignOf(p)
@@ -26,7 +26,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	case p.Where == "":
 		return study.RemovalUnchanged(b)
 	}
-	l1, l2sq := d.GoneBound()
+	l1, l2sq := d.RemovalBound()
 	if l1 == b.L1 && l2sq == b.L2sq {
 		return study.Removal{Bound: &b, Why: "a record's numbers and its count move as much when it comes or goes as when another takes its place"}
 	}

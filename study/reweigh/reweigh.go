@@ -137,7 +137,7 @@ func DesignOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //   - Neighbours: replace one record. Public: plan, pool, and each site's number of records.
 //   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for logistic; Terms
 //     adds the rounding to its lattice. Under a condition, the vector has the sums over the records
-//     that meet it, and their number: FeatureDesign.CountedBound. Whether a record meets the
+//     that meet it, and their number: FeatureDesign.SumsWithCountBound. Whether a record meets the
 //     condition follows from the record's cells and the plan (dataset.Records.Outside).
 //   - Numeric model: for entropy each record adds integers that follow from that record alone, and
 //     sums are exact. For logistic the solver works in floating point to a gradient norm that
@@ -190,7 +190,7 @@ func (s *Statistic) Lambda() float64 {
 // Cells is the number of sums or coefficients, with one more that counts records under a condition.
 func (s *Statistic) Cells() int {
 	if s.Ratio != nil {
-		return s.Ratio.Dim()
+		return s.Ratio.Coefficients()
 	}
 	if s.Counted() {
 		return s.Design.Cells() + 1
@@ -241,7 +241,7 @@ func (s *Statistic) Local(in study.Inputs) ([]int64, int64) {
 		return make([]int64, s.Cells()), 0
 	}
 	if s.Counted() {
-		return s.Design.CountedSums(s.entries(about(records))), n
+		return s.Design.SumsWithCount(s.entries(about(records))), n
 	}
 	x := s.entries(records)
 	if s.Ratio == nil {
@@ -286,7 +286,7 @@ func (s *Statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	of := records
 	if s.Counted() {
 		var ok bool
-		if of, ok = s.Design.Counted(v[s.Design.Cells()], records); !ok {
+		if of, ok = s.Design.RecordCount(v[s.Design.Cells()], records); !ok {
 			return nil, 0, fmt.Errorf("read feature sums: how many records the study is about is no number of %d records", records)
 		}
 	}
@@ -302,8 +302,8 @@ func (s *Statistic) ParseClear(body []byte) ([]int64, int64, error) {
 }
 
 // Form is for entropy only, because Check refuses secret shares for logistic.
-func (s *Statistic) Form(records int64) shares.Form {
-	return shares.Integers(s.Cells(), aggregation.FeatureMost(max(records, 1)))
+func (s *Statistic) Form(records int64) shares.VectorForm {
+	return shares.IntegerForm(s.Cells(), aggregation.MaxFeatureSum(max(records, 1)))
 }
 
 // Terms ignores the number of records, so all sites have the same terms.
@@ -331,7 +331,7 @@ func (s *Statistic) Terms(int64) (study.ReleaseTerms, error) {
 	default:
 		t.Bound.L1, t.Bound.L2sq = s.Design.L1, s.Design.L2sq
 		if s.Counted() {
-			t.Bound.L1, t.Bound.L2sq = s.Design.CountedBound()
+			t.Bound.L1, t.Bound.L2sq = s.Design.SumsWithCountBound()
 		}
 	}
 	t.Mechanism, err = s.Plan.Calibrate(t.Bound, s.Cells())

@@ -53,7 +53,7 @@ func TestReweighRefusals(t *testing.T) {
 	if err := kinds.Check(p); err != nil {
 		t.Errorf("a good plan: %v", err)
 	}
-	weighted, err := pool.Weighted(make1s(pool.Rows()))
+	weighted, err := pool.WithWeights(make1s(pool.Rows()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +117,8 @@ func TestReweighRelease(t *testing.T) {
 			for i := range b {
 				b[i] = pool.Encoded.At(i, 0)
 			}
-			if a, err := weighed.Answer(release, pool, b); err != nil || !(a.Noise >= 0) ||
-				!(a.Sampling > 0) || math.Abs(a.Estimate-0.5) > 0.5 {
+			if a, err := weighed.Answer(release, pool, b); err != nil || !(a.NoiseSD >= 0) ||
+				!(a.PoolSamplingSD > 0) || math.Abs(a.Estimate-0.5) > 0.5 {
 				t.Errorf("answer %+v, %v", a, err)
 			}
 			totals := release.Totals
@@ -238,7 +238,7 @@ func TestWeightedPoolStudy(t *testing.T) {
 	parts := []*dataset.Records{r.Select(firstRows(third)), r.Select(firstRows(2 * third)[third:]),
 		r.Select(firstRows(3 * third)[2*third:])}
 	weights := conformance.RealRelease(t, p, pool, parts)
-	weighted, err := pool.Weighted(conformance.BodyOf[weighed.Weights](t, weights.Result).Weight)
+	weighted, err := pool.WithWeights(conformance.BodyOf[weighed.Weights](t, weights.Result).Weight)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func LayoutOf(s dataset.Schema, t Terms) (Layout, error) {
 	if !ok || f.Kind != dataset.Numeric {
 		return l, study.PlanError("survival.time", "%q is no number of the schema: name the column of the time to the event or to when somebody was last seen, a feature of its own", t.Time)
 	}
-	l.time = numeric{at: block.Start, flagged: f.Missing, zero: f.Position(0)}
+	l.time = numeric{at: block.Start, flagged: f.FlagMissing, zero: f.Position(0)}
 	for _, e := range l.Edges {
 		l.time.places = append(l.time.places, f.Position(e))
 	}

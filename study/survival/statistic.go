@@ -132,11 +132,11 @@ func (c *Counts) ParseClear(body []byte) ([]int64, int64, error) {
 
 // Form gives the range of a cell, from 0 to the number of records. A party's number is private at
 // unit party, so there the range ends at the largest number of records that may count.
-func (c *Counts) Form(weight int64) shares.Form {
+func (c *Counts) Form(weight int64) shares.VectorForm {
 	if c.plan.Unit == privacy.Party {
 		weight = c.most()
 	}
-	return shares.Counts(c.Cells(), weight)
+	return shares.CountForm(c.Cells(), weight)
 }
 
 // Terms ignores the number of records, so all sites have the same terms.

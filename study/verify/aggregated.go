@@ -146,18 +146,18 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 }
 
 // helper compares the helper's key in the release with the key that the verifier knows.
-func (k VerifierInputs) helper(r study.Release) (f findings) {
+func (v VerifierInputs) helper(r study.Release) (f findings) {
 	if r.Aggregated == nil {
 		return nil
 	}
 	key := r.Aggregated.Keys[1]
 	switch {
-	case k.Helper == nil:
+	case v.Helper == nil:
 		f.add(evidence.Trust, "helper", "that key %s belongs to an organisation other than the coordinator's: the file says so itself. Compare it with the helper in an agent's policy, or give --helper", key)
-	case k.Helper.String() != key:
-		f.add(evidence.Fails, "helper", "its helper signed with key %s, which is not the helper's (%s)", key, k.HelperFrom)
+	case v.Helper.String() != key:
+		f.add(evidence.Fails, "helper", "its helper signed with key %s, which is not the helper's (%s)", key, v.HelperFrom)
 	default:
-		f.add(evidence.Holds, "helper", "its helper signed with the key that was pinned (%s)", k.HelperFrom)
+		f.add(evidence.Holds, "helper", "its helper signed with the key that was pinned (%s)", v.HelperFrom)
 	}
 	return f
 }

@@ -46,7 +46,7 @@ func conclude() (c concluded) {
 	proposed := must(planning.Propose(study.Proposal{
 		Name: "readmission", Mechanism: "cross", Noise: study.NoiseCoordinator, Epsilon: 4, Records: 100, Map: dataset.Components{Project: 3},
 		Roster: []study.PartyID{"north", "south"}, Deadline: time.Date(2030, 6, 30, 0, 0, 0, 0, time.UTC),
-	}, schema.Meaning(), table.Select(rows[:100])))
+	}, schema.WithoutFormat(), table.Select(rows[:100])))
 	plan, pool := proposed.Plan, proposed.Pool
 	c.pool, c.signer = pool, must(protocol.NewSigner())
 	task := must(results.NewTask(plan, pool))

@@ -74,29 +74,29 @@ func Release(r protocol.SignedRelease, k VerifierInputs) []evidence.Finding {
 	return f
 }
 
-func (k VerifierInputs) noPool() error {
-	if k.NoPool != nil {
-		return k.NoPool
+func (v VerifierInputs) noPool() error {
+	if v.NoPool != nil {
+		return v.NoPool
 	}
 	return errors.New("no pool was given")
 }
 
 // follow adds keys whose succession a known key signed. If k has no keys, it takes the party's.
-func (k VerifierInputs) follow(successions []protocol.Signed) VerifierInputs {
-	if k.Party != nil {
-		site := *k.Party
+func (v VerifierInputs) follow(successions []protocol.Signed) VerifierInputs {
+	if v.Party != nil {
+		site := *v.Party
 		site.Keys = site.Keys.FollowAll(successions)
-		k.Party = &site
-		k.Keys = cmp.Or(k.Keys, &site.Keys)
+		v.Party = &site
+		v.Keys = cmp.Or(v.Keys, &site.Keys)
 	}
-	if k.Keys != nil {
-		keys := k.Keys.FollowAll(successions)
-		k.Keys = &keys
+	if v.Keys != nil {
+		keys := v.Keys.FollowAll(successions)
+		v.Keys = &keys
 	}
-	return k
+	return v
 }
 
-func (k VerifierInputs) signature(r protocol.SignedRelease) (f findings) {
+func (v VerifierInputs) signature(r protocol.SignedRelease) (f findings) {
 	const about = "signature"
 	itself := r.Check(r.Signer)
 	switch {
@@ -106,15 +106,15 @@ func (k VerifierInputs) signature(r protocol.SignedRelease) (f findings) {
 		f.add(evidence.Fails, about, "nobody signed this release")
 	case itself != nil:
 		f.add(evidence.Fails, about, "the release was changed after key %s signed it, or another key did", r.Signer)
-	case k.Keys == nil:
+	case v.Keys == nil:
 		f.add(evidence.Holds, about, "nothing was changed since key %s signed it", r.Signer)
 		f.add(evidence.Trust, about, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key")
-	case !k.Keys.Hold(r.Signer):
-		f.add(evidence.Fails, about, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, k.Keys.Newest(), k.KeysFrom)
-	case r.Signer != k.Keys.Newest():
-		f.add(evidence.Holds, about, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, k.Keys.Newest(), k.KeysFrom)
+	case !v.Keys.Hold(r.Signer):
+		f.add(evidence.Fails, about, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, v.Keys.Newest(), v.KeysFrom)
+	case r.Signer != v.Keys.Newest():
+		f.add(evidence.Holds, about, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, v.Keys.Newest(), v.KeysFrom)
 	default:
-		f.add(evidence.Holds, about, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, k.KeysFrom)
+		f.add(evidence.Holds, about, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, v.KeysFrom)
 	}
 	return f
 }

@@ -79,7 +79,7 @@ func (c *Console) Say(document any, format string, args ...any) error {
 
 // Note writes a line to stderr, for people, never into a document.
 func (c *Console) Note(format string, args ...any) {
-	fmt.Fprintf(textpage.Plain{Writer: c.Worded(c.Err)}, format+"\n", args...)
+	fmt.Fprintf(textpage.PlainWriter{Writer: c.Worded(c.Err)}, format+"\n", args...)
 }
 
 // Logger returns a daemon's log on Err: lines of JSON with --json.
@@ -97,8 +97,8 @@ func (c *Console) PrintLink(dir, address string) error {
 	if err != nil {
 		return err
 	}
-	if path, is := webpage.Socket(address); is {
-		c.Note("opens once, within ten minutes, where the socket was carried to: ssh -L %s:%s HOST (localhost on the machine itself)", webpage.CarriedTo, path)
+	if path, is := webpage.SocketPath(address); is {
+		c.Note("opens once, within ten minutes, where the socket was carried to: ssh -L %s:%s HOST (localhost on the machine itself)", webpage.ForwardedAddress, path)
 	} else {
 		c.Note("opens once, within ten minutes, on this machine; elsewhere, carry the port over first: ssh -L %s:%s", address, address)
 	}

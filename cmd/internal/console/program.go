@@ -40,7 +40,7 @@ func Execute(ctx context.Context, root func(*Console) *cobra.Command, args []str
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(textpage.Plain{Writer: c.Worded(stderr)}, "%s: %s\n", cmd.Name(), plain(err))
+	fmt.Fprintf(textpage.PlainWriter{Writer: c.Worded(stderr)}, "%s: %s\n", cmd.Name(), plain(err))
 	var usage UsageError
 	if errors.As(err, &usage) {
 		return 2

@@ -28,7 +28,7 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 	file, err := open()
 	var other *files.EncodingError
 	if errors.As(err, &other) {
-		m.Encoding = other.Probably
+		m.Encoding = other.LikelyEncoding
 		c.Note("look at: the file is read as %s: check its letters", m.Encoding)
 		file, err = open()
 	}
@@ -37,7 +37,8 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 	}
 	defer file.Close()
 	var notes []string
-	if m.TextFormat, notes, err = files.Propose(file.in, file.size, file.form, m.TextFormat,
+	if m.TextFormat, notes, err = files.ProposeTextFormat(file.in, file.size, file.form,
+		m.TextFormat,
 		wanted); err != nil {
 		return lines, typed, err
 	}
@@ -51,9 +52,9 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 		}
 		rows, err := file.Rows()
 		if err == nil {
-			watched := mapping.Watch(rows)
+			watched := mapping.WatchNumbers(rows)
 			lines, err = mapping.ReadSample(watched)
-			typed = watched.Typed()
+			typed = watched.NumberColumns()
 		}
 		return lines, err
 	}
@@ -66,7 +67,7 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 		return ReadGuessing(c, name, m, wanted)
 	}
 	if escaped := m.TextFormat; slices.ContainsFunc(lines.Remarks,
-		func(r dataset.Remark) bool { return r.Problem == dataset.Backslash }) {
+		func(r dataset.Remark) bool { return r.Problem == dataset.ProblemBackslash }) {
 		escaped.Escape = `\`
 		if other, err := read(escaped); err == nil && other.Malformed < lines.Malformed {
 			c.Note("look at: %d records have a backslash before a quote, so the draft says "+
@@ -86,7 +87,7 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 		lines, err = read(m.TextFormat)
 	}
 	at := slices.IndexFunc(lines.Remarks,
-		func(r dataset.Remark) bool { return r.Problem == files.Footer })
+		func(r dataset.Remark) bool { return r.Problem == files.ProblemFooter })
 	if err == nil && at >= 0 && m.LastRow == 0 {
 		footer := lines.Remarks[at]
 		if m.LastRow = footer.First - 1; strings.Trim(m.Comment, "-=+") != "" {
@@ -106,7 +107,7 @@ func seemsWindows(lines mapping.Sample) bool {
 	const few = 10 // up to this number of odd cells may be damage
 	odd := 0
 	for _, r := range lines.Remarks {
-		if r.Problem == dataset.NoText {
+		if r.Problem == dataset.ProblemNotText {
 			odd += r.Count
 		}
 	}

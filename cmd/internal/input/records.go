@@ -63,7 +63,7 @@ func (r *Reading) Mapping(f dataset.Format) (mapping.Mapping, error) {
 	m.Encoding = cmp.Or(r.written.Encoding, m.Encoding)
 	m.Decimal = cmp.Or(r.decimal, m.Decimal)
 	m.Sheet = cmp.Or(r.written.Sheet, m.Sheet)
-	m.TextFormat = m.TextFormat.Or(f)
+	m.TextFormat = m.TextFormat.WithDefaults(f)
 	if err := m.Validate(); err != nil {
 		return m, console.Usagef("%w", err)
 	}
@@ -140,7 +140,7 @@ func (r *Reading) mapped(c *console.Console, file *RecordFile, s dataset.Schema)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := dataset.Collect(rows)
+	lines, err := dataset.CollectRows(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (r *RecordFile) Rows() (dataset.Rows, error) {
 }
 
 // Mapped begins to read the file, with its mapping to the schema's columns.
-func (r *RecordFile) Mapped(s dataset.Schema) (dataset.Rows, *mapping.Bound, error) {
+func (r *RecordFile) Mapped(s dataset.Schema) (dataset.Rows, *mapping.BoundMapping, error) {
 	in, err := r.Rows()
 	if err != nil {
 		return nil, nil, err

@@ -44,7 +44,7 @@ func Failure(file string, found []evidence.Finding) error {
 }
 
 func (v verification) writeText(w io.Writer, holds string) {
-	w = textpage.Plain{Writer: w}
+	w = textpage.PlainWriter{Writer: w}
 	m := v.Manifest
 	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", v.Release, m.Kind, m.Mechanism, m.Parties,
 		len(m.Contributed)+len(m.Missing))

@@ -80,7 +80,7 @@ daemon may run meanwhile.`,
 			if err != nil {
 				return err
 			}
-			doc := LedgerDocument{Ledger: database.Redacted(file)}
+			doc := LedgerDocument{Ledger: database.RedactAddress(file)}
 			if doc.Units, err = journal.Spent(cmd.Context(), file, limits, delta); err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func (l *ledgerPlace) open() (*journal.Journal, string, error) {
 		return nil, "", err
 	}
 	j, err := journal.OpenExisting(file)
-	return j, database.Redacted(file), err
+	return j, database.RedactAddress(file), err
 }
 
 func (l LedgerDocument) writeText(w io.Writer) {

@@ -94,7 +94,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			}
 			for _, remark := range read.Remarks {
 				then := ""
-				if remark.Problem == dataset.NoText {
+				if remark.Problem == dataset.ProblemNotText {
 					then = ": name the file's encoding, by --encoding or in the mapping"
 				}
 				a.Note("look at: %s%s", remark, then)
@@ -112,12 +112,12 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			for _, note := range drafted.Notes {
 				a.Note("look at: %s", note)
 			}
-			if len(drafted.Unplaced) > 0 {
+			if len(drafted.Unassigned) > 0 {
 				idle := "it has no unused column"
-				if len(drafted.Idle) > 0 {
-					idle = "its unused columns are " + strings.Join(drafted.Idle, ", ")
+				if len(drafted.UnusedColumns) > 0 {
+					idle = "its unused columns are " + strings.Join(drafted.UnusedColumns, ", ")
 				}
-				a.Note("not mapped: the schema's %s, because no column of the file fits by name and contents; %s", strings.Join(drafted.Unplaced, ", "), idle)
+				a.Note("not mapped: the schema's %s, because no column of the file fits by name and contents; %s", strings.Join(drafted.Unassigned, ", "), idle)
 			}
 			if out != "" {
 				if err := a.WriteText(out, text); err != nil {
@@ -125,7 +125,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				}
 			}
 			doc := DraftedMapping{
-				drafted.Mapping, drafted.Placed, append([]string{}, drafted.Unplaced...), append([]string{}, drafted.Idle...), append([]string{}, drafted.Notes...),
+				drafted.Mapping, drafted.Assigned, append([]string{}, drafted.Unassigned...), append([]string{}, drafted.UnusedColumns...), append([]string{}, drafted.Notes...),
 				records, read.Malformed, read.FirstMalformed,
 			}
 			return a.Print(doc, func(w io.Writer) {
@@ -133,12 +133,12 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 					w.Write(text)
 					return
 				}
-				for _, name := range slices.Sorted(maps.Keys(drafted.Placed)) {
-					fmt.Fprintf(w, "%s: %s\n", name, drafted.Placed[name])
+				for _, name := range slices.Sorted(maps.Keys(drafted.Assigned)) {
+					fmt.Fprintf(w, "%s: %s\n", name, drafted.Assigned[name])
 				}
 				then := "read it, then name it in agent.yaml, under data:, as mapping: " + filepath.Base(out)
 				empty := strings.TrimSpace(string(text)) == "{}"
-				if empty && len(drafted.Unplaced) > 0 {
+				if empty && len(drafted.Unassigned) > 0 {
 					then = "it is empty: write under columns where the schema's columns come from"
 				} else if empty && len(drafted.Notes) > 0 {
 					then = "it is empty: write there what is to look at, if it needs a change"
@@ -178,7 +178,7 @@ func (a *Agent) readQuery(ctx context.Context, name string) (lines mapping.Sampl
 		return lines, nil, err
 	}
 	defer rows.Close()
-	watched := mapping.Watch(rows)
-	lines, err = mapping.ReadSample(dataset.First(watched, mapping.Advised))
-	return lines, watched.Typed(), err
+	watched := mapping.WatchNumbers(rows)
+	lines, err = mapping.ReadSample(dataset.FirstRows(watched, mapping.AdviceRecords))
+	return lines, watched.NumberColumns(), err
 }

@@ -42,7 +42,7 @@ func NewScores(p study.Plan, fit fitting.Fit, why string) (classifier.Classifier
 // is the constant in the last column of mapped rows.
 func NewCalibrated(p study.Plan, fit fitting.Fit, of *fitting.Calibration, from string,
 	last float64) (classifier.Classifier, []string) {
-	if why := WhyScores(from, of.Error()); why != "" {
+	if why := WhyScores(from, of.RelativeSlopeSD()); why != "" {
 		return NewScores(p, fit, why)
 	}
 	fit.Model = of.Apply(fit.Model, last)

@@ -24,7 +24,7 @@ func New(p study.Plan, fit fitting.Fit, gives classifier.Output) (classifier.Cla
 	}
 	var warnings []string
 	switch {
-	case fit.Public:
+	case fit.UsesOnlyShares:
 		warnings = append(warnings, publicAlone)
 	case fit.Lambda == 0:
 		warnings = append(warnings, sharesAlone)

@@ -78,9 +78,9 @@ func ReasonWithoutInterval(c fitting.Contrast, kept float64, rows int) string {
 	switch {
 	case rows < leastRows:
 		return fmt.Sprintf("fewer than %d rows of the pool have it", leastRows)
-	case !c.Seen || !(math.Abs(kept-1) <= mostBent):
+	case !c.VariesInPool || !(math.Abs(kept-1) <= mostBent):
 		return WithoutInterval
-	case !(math.Abs(c.Again) <= mostAgain*c.SD):
+	case !(math.Abs(c.SecondStepChange) <= mostAgain*c.SD):
 		return "the fit is too far from it for its error to be known"
 	}
 	return ""
@@ -105,7 +105,7 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
 		return nil
 	}
 	for _, c := range contrastsOf(s, m, pool) {
-		along := of.Along(c.change)
+		along := of.EstimateContrast(c.change)
 		all = append(all, ContrastDiagnosis{c.coefficient(along), along, c.change, c.kept, c.rows})
 	}
 	return all
@@ -116,7 +116,7 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
 func ForecastContrasts(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
 		all = append(all, Coefficient{Contrast: c.Contrast,
-			Untold: ReasonWithoutInterval(fitting.Contrast{Seen: true}, c.kept, c.rows)})
+			Untold: ReasonWithoutInterval(fitting.Contrast{VariesInPool: true}, c.kept, c.rows)})
 	}
 	return all
 }

@@ -68,7 +68,7 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	x := p.Mapped(records)
 	out := Comparison{
 		Records: records.Len(), Majority: slices.Max(counts) / n,
-		Released: learners.Measure(model, x, records.Y, trueLabels(len(c.Classes))),
+		Released: learners.MeasureScores(model, x, records.Y, trueLabels(len(c.Classes))),
 	}
 	own := make([]int, records.Len())
 	for fold, test := range foldsOf(records) {
@@ -130,7 +130,9 @@ func flattered(own float64, parties int) float64 {
 	return math.Max(own, 0) / float64(max(parties, 1))
 }
 
-func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }
+func trueLabels(classes int) learners.LabelChannel {
+	return learners.LabelChannel{Classes: classes, Keep: 1}
+}
 
 func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learners.Measures, []int,
 	error) {
@@ -155,7 +157,7 @@ func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learner
 	}
 	named := model.Predict(testX)
 	if linear, ok := model.(learners.Linear); ok {
-		return learners.Measure(linear, testX, testY, trueLabels(classes)), named, nil
+		return learners.MeasureScores(linear, testX, testY, trueLabels(classes)), named, nil
 	}
 	return learners.Measures{AUC: .5, BER: 1 - 1/float64(classes)}, named, nil
 }

@@ -37,7 +37,7 @@ func TestCompareNeedsTwoClasses(t *testing.T) {
 	}
 	proposed, err := planning.Propose(study.Proposal{
 		Name: "s", Mechanism: "cross", Epsilon: 8, Records: 100, Minimum: 3, Roster: []study.PartyID{"a", "b", "c"},
-	}, schema.Meaning(), table.Select(seq(400)))
+	}, schema.WithoutFormat(), table.Select(seq(400)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestFlattered(t *testing.T) {
 		}
 		proposed, err := planning.Propose(study.Proposal{
 			Name: "s", Mechanism: "cross", Epsilon: 64, Records: each, Minimum: parties, Lambda: 1e-4, Roster: []study.PartyID{"a", "b", "c"},
-		}, schema.Meaning(), take(400))
+		}, schema.WithoutFormat(), take(400))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -88,7 +88,7 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 			c.change = difference(up, down, of/(2*contrastStep))
 			c.kept = keeps.share(c.change, map[int]float64{at: of})
 			all = append(all, c)
-			if f.Missing {
+			if f.FlagMissing {
 				known := knownMean(base, weight, at)
 				there := mean(func(row []float64) { row[at], row[at+1] = known, 0 })
 				gone := mean(func(row []float64) { row[at], row[at+1] = 0.5, 1 })

@@ -20,7 +20,7 @@ func contrastWorld(t *testing.T) (dataset.Schema, *mat.Dense) {
 		Features: []dataset.Feature{
 			{Column: "a", Kind: dataset.Numeric, Min: 20, Max: 100},
 			{Column: "b", Kind: dataset.Numeric, Min: 0, Max: 1},
-			{Column: "c", Kind: dataset.Numeric, Min: 0, Max: 1000, Log: true, Missing: true},
+			{Column: "c", Kind: dataset.Numeric, Min: 0, Max: 1000, Log: true, FlagMissing: true},
 			{Column: "d", Kind: dataset.Categorical, Levels: []string{"x", "y", "z"}},
 		}}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -44,7 +44,7 @@ func TestContrasts(t *testing.T) {
 	s, x := contrastWorld(t)
 	m := dataset.Identity(s)
 	all := contrastsOf(s, m, auxdata.Virtual(x, m))
-	scale := dataset.Shrink / math.Sqrt2 / m.Scale
+	scale := dataset.NormMargin / math.Sqrt2 / m.Scale
 	mean, known := 0.0, 0.0
 	for i := range 2000 {
 		if x.At(i, 3) == 0 {

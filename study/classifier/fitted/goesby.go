@@ -71,7 +71,7 @@ func GoesBy(c classifier.Classifier, p study.Plan, model learners.Linear) (*stud
 
 func movesOf(p study.Plan, model learners.Linear) (all []move) {
 	codes := p.Schema.ColumnCodes()
-	middle := p.Map.Center()
+	middle := p.Map.PoolMean()
 	if middle == nil {
 		middle = make([]float64, p.Schema.Dim())
 		for _, code := range codes {

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	autoProject = []dataset.Count{5, 10, 20, 40, 80}
+	autoProject = []dataset.ComponentCount{5, 10, 20, 40, 80}
 )
 
 var (
@@ -43,7 +43,7 @@ const (
 // with the best forecast of accuracy under the plan's noise, and, unless c gives it, the best
 // degree of whitening.
 //
-// The forecast (fitting.Reference) assumes that the classes of the public pool's rows follow
+// The forecast (fitting.ReferenceProblem) assumes that the classes of the public pool's rows follow
 // random linear models ("teachers") of the encoded columns (for FAMD, each column divided by its
 // standard deviation). Half of the rows are for fitting a classifier and half for its accuracy.
 // ChooseMap reads only the plan's terms, the public size and x, the N×Dim encoded rows of the
@@ -105,7 +105,7 @@ func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dens
 		z.Set(i, width, 1)
 	}
 	for range autoTeachers {
-		t := fitting.Teach(z, len(p.Schema.Classes()), rng)
+		t := fitting.TeacherProbabilities(z, len(p.Schema.Classes()), rng)
 		a.fitP, a.testP = append(a.fitP, part(t, 0, half)), append(a.testP,
 			part(t, half, len(rows)))
 	}
@@ -158,7 +158,7 @@ func top(all []candidate) candidate {
 	return slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.mean(), b.mean()) })
 }
 
-func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, error) {
+func (a *autoMap) candidate(project dataset.ComponentCount, whiten float64) (candidate, error) {
 	out := candidate{Components: a.asked}
 	out.Project, out.Whiten = project, whiten
 	p := a.plan
@@ -180,13 +180,13 @@ func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, e
 	}
 	test := p.Map.Apply(a.test)
 	for i, shares := range a.fitP {
-		r := fitting.Reference{X: pool.X, Lambda: p.Lambda, Classes: len(p.Schema.Classes())}
-		r.Mu = learners.Moments(r.X, fitting.FreeShares(shares), nil)
+		r := fitting.ReferenceProblem{X: pool.X, Lambda: p.Lambda, Classes: len(p.Schema.Classes())}
+		r.Mu = learners.TargetMoments(r.X, fitting.IndependentColumns(shares), nil)
 		if seen != nil {
 			r.Mu = seen(r.Mu)
 		}
 		out.accuracy = append(out.accuracy,
-			r.UnderNoise(noise, 1, autoDraws, fitting.Expected(test, a.testP[i])))
+			r.MeanScoreUnderNoise(noise, 1, autoDraws, fitting.ExpectedAccuracy(test, a.testP[i])))
 	}
 	return out, nil
 }

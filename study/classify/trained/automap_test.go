@@ -34,8 +34,8 @@ func autoPlan(t *testing.T, sites int, epsilon float64) (study.Plan, *mat.Dense)
 
 // Much noise keeps few components, little noise keeps more. The choice uses public numbers alone.
 func TestAutoKeepsWhatTheNoiseAllows(t *testing.T) {
-	auto := dataset.Components{Project: dataset.Auto}
-	kept := map[float64]dataset.Count{}
+	auto := dataset.Components{Project: dataset.AutoComponents}
+	kept := map[float64]dataset.ComponentCount{}
 	for _, epsilon := range []float64{0.02, 10} {
 		p, x := autoPlan(t, 12, epsilon)
 		c, err := planning.ChooseMap(p, study.Size{Parties: 12, Records: 4000}, auto, x)
@@ -79,10 +79,10 @@ func TestAutoLeavesAlone(t *testing.T) {
 	}{
 		{"a number", p, x, dataset.Components{Project: 7, Whiten: 0.3}, dataset.Components{Project: 7, Whiten: 0.3}},
 		{"all features", p, x, dataset.Components{}, dataset.Components{}},
-		{"pictures", pixels, mat.NewDense(50, 64, nil), dataset.Components{Project: dataset.Auto}, dataset.Components{Project: 30, Analysis: dataset.PCA}},
-		{"no forecast", output, x, dataset.Components{Project: dataset.Auto}, dataset.Components{Project: 30, Analysis: dataset.FAMD}},
-		{"another kind", ratio, x, dataset.Components{Project: dataset.Auto}, dataset.Components{}},
-		{"a pool of few rows", p, few, dataset.Components{Project: dataset.Auto}, dataset.Components{Analysis: dataset.FAMD}},
+		{"pictures", pixels, mat.NewDense(50, 64, nil), dataset.Components{Project: dataset.AutoComponents}, dataset.Components{Project: 30, Analysis: dataset.PCA}},
+		{"no forecast", output, x, dataset.Components{Project: dataset.AutoComponents}, dataset.Components{Project: 30, Analysis: dataset.FAMD}},
+		{"another kind", ratio, x, dataset.Components{Project: dataset.AutoComponents}, dataset.Components{}},
+		{"a pool of few rows", p, few, dataset.Components{Project: dataset.AutoComponents}, dataset.Components{Analysis: dataset.FAMD}},
 	} {
 		got, err := planning.ChooseMap(c.plan, size, c.asked, c.x)
 		if err != nil || got != c.want {
@@ -90,11 +90,12 @@ func TestAutoLeavesAlone(t *testing.T) {
 		}
 	}
 	got, err := planning.ChooseMap(p, size,
-		dataset.Components{Project: dataset.Auto, Whiten: 0.25}, x)
+		dataset.Components{Project: dataset.AutoComponents, Whiten: 0.25}, x)
 	if err != nil || got.Whiten != 0.25 || got.Project < 1 {
 		t.Errorf("a given whiten: %+v, %v", got, err)
 	}
-	if _, err := planning.ChooseMap(p, size, dataset.Components{Project: dataset.Auto, Analysis: "mca"}, x); err == nil || !strings.Contains(err.Error(), `no analysis "mca"`) {
+	if _, err := planning.ChooseMap(p, size, dataset.Components{Project: dataset.AutoComponents,
+		Analysis: "mca"}, x); err == nil || !strings.Contains(err.Error(), `no analysis "mca"`) {
 		t.Errorf("error %v, want one that names the analysis", err)
 	}
 }
@@ -137,7 +138,7 @@ func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 		}
 		return 1
 	}
-	if got := share(dataset.Components{Project: dataset.Auto}); got < 0.5 {
+	if got := share(dataset.Components{Project: dataset.AutoComponents}); got < 0.5 {
 		t.Errorf("auto keeps %.3f of the column", got)
 	}
 	if got := share(dataset.Components{Project: 20, Analysis: dataset.PCA}); got > 0.1 {

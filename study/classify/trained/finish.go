@@ -71,10 +71,10 @@ func (f finisher) finishVotes(total bodies.Total, rng *rand.Rand) (study.Result,
 	pool, terms := f.Pool(), fitTerms(f.Plan())
 	var mu *mat.Dense
 	if of := f.Moments(); of != nil {
-		mu = fitting.MomentMu(of, total.Values, total.Weight)
+		mu = fitting.MomentsFromSums(of, total.Values, total.Weight)
 	} else {
 		shares := aggregation.SharesOf(total.Values, pool.Rows(), terms.Classes, total.Weight)
-		mu = learners.Moments(pool.X, shares, pool.Weight)
+		mu = learners.TargetMoments(pool.X, shares, pool.Weight)
 	}
 	fit := fitting.FitVotes(pool.X, pool.Weight, mu, noise, terms, rng)
 	return classifierResult(f.Plan(), fit)
@@ -89,7 +89,7 @@ func (f finisher) finishMeans(of *aggregation.MeansDesign, total bodies.Total,
 	if err != nil {
 		return study.Result{}, err
 	}
-	mu, err := fitting.MeansMu(of, total.Values, total.Weight)
+	mu, err := fitting.MomentsFromVectors(of, total.Values, total.Weight)
 	if err != nil {
 		return study.Result{}, err
 	}
@@ -100,7 +100,7 @@ func (f finisher) finishMeans(of *aggregation.MeansDesign, total bodies.Total,
 
 func (f finisher) finishSolved(total bodies.Total, lambda, width float64) (study.Result, error) {
 	classes := len(f.Plan().Schema.Classes())
-	w := mat.NewDense(f.Pool().Dim(), learners.Columns(classes), nil)
+	w := mat.NewDense(f.Pool().Dim(), learners.WeightColumns(classes), nil)
 	for i, v := range total.Values {
 		w.RawMatrix().Data[i] = v * width
 	}

@@ -30,10 +30,10 @@ func (f finisher) finishCross(total bodies.Total, rng *rand.Rand) (study.Result,
 	if err != nil {
 		return study.Result{}, err
 	}
-	fit, err := fitting.FitCross(f.Pool(), total.Values, fitting.CrossTerms{
-		FitTerms:  fitTerms(f.Plan()),
-		Deviation: fitting.MeanDeviation(variance, total.Draws, records), Records: records,
-		Tilt: classify.TermsOf(f.Plan()).Tilt, Keep: keepRows, Nested: f.Plan().Map.Nested,
+	fit, err := fitting.FitCross(f.Pool(), total.Values, fitting.CrossFitTerms{
+		FitTerms: fitTerms(f.Plan()),
+		NoiseSD:  fitting.MeanNoiseSD(variance, total.Draws, records), Records: records,
+		Tilt: classify.TermsOf(f.Plan()).Tilt, MinEffectiveShare: keepRows, LeadingFeatures: f.Plan().Map.LeadingComponents,
 	}, rng)
 	if err != nil {
 		return study.Result{}, err
@@ -44,14 +44,15 @@ func (f finisher) finishCross(total bodies.Total, rng *rand.Rand) (study.Result,
 		warnings = append(warnings, "noise does not let anyone tell how many records the study is about: the classifier was fitted as if it were all, so its scores are too near to 0")
 	}
 	switch drift := fit.Drift; {
-	case fit.Tilted:
+	case fit.PoolReweighted:
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected): it was tilted to their released feature mean and now counts as %.0f of %d rows. What a tilt of the features cannot mend stays biased", drift.Statistic, drift.Directions, fit.EffectiveRows, f.Pool().Rows()))
-	case drift.Found():
+	case drift.Significant():
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
 	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
 	// how tilting affects intervals was not measured
-	if model.Output == classifier.Probability && !fit.Tilted && NoCoefficients(f.Plan()) == "" {
+	if model.Output == classifier.Probability && !fit.PoolReweighted &&
+		NoCoefficients(f.Plan()) == "" {
 		out.Coefficients = fitted.NewCoefficients(f.Plan(), f.Pool(), fit)
 	}
 	return study.NewResult(out, warnings)
@@ -60,7 +61,7 @@ func (f finisher) finishCross(total bodies.Total, rng *rand.Rand) (study.Result,
 // classifier returns the fit's classifier. Its numbers are probabilities if the sums determine a
 // calibration, else scores.
 func (f finisher) classifier(fit fitting.CrossFit) (classifier.Classifier, []string) {
-	if fit.Calibration != nil && fit.Remains.Found() {
+	if fit.Calibration != nil && fit.RemainingDrift.Significant() {
 		return fitted.NewScores(f.Plan(), fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")
 	}
 	return fitted.NewCalibrated(f.Plan(), fit.Fit, fit.Calibration, "the released sums",
@@ -79,7 +80,7 @@ func (f finisher) crossRecords(total bodies.Total) (n float64, unsure bool, err 
 	if err != nil {
 		return 0, false, err
 	}
-	n, off := fitting.CrossLabelled(total.Values, len(f.Plan().Schema.Classes()),
+	n, off := fitting.LabelledRecords(total.Values, len(f.Plan().Schema.Classes()),
 		f.Pool().Dim(), math.Sqrt(float64(total.Draws)*variance))
 	if n < max(1, 4*off) {
 		return total.Weight, true, nil

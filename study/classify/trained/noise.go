@@ -26,8 +26,8 @@ func (f finisher) noise(weight float64, draws int) (fitting.Noise, error) {
 	pool, classes, cells := f.Pool(), len(f.Plan().Schema.Classes()), f.Statistic.ReleasedCells()
 	variance := privacy.VarianceOf(t.Mechanism, t.Bound, 0, cells)
 	if f.Plan().Mechanism == "cross" {
-		return fitting.CrossNoise(classes,
-			fitting.MeanDeviation(variance, draws, weight), pool.X, pool.Weight,
+		return fitting.CrossMomentNoise(classes,
+			fitting.MeanNoiseSD(variance, draws, weight), pool.X, pool.Weight,
 			pool.EffectiveRows(), weight, make([]float64, pool.Dim())), nil
 	}
 	if of := f.Means(); of != nil {
@@ -37,7 +37,7 @@ func (f finisher) noise(weight float64, draws int) (fitting.Noise, error) {
 	if of := f.Moments(); of != nil {
 		return fitting.MomentNoise(of, math.Sqrt(scale*variance), t.Laplace()), nil
 	}
-	columns := learners.Columns(classes)
+	columns := learners.WeightColumns(classes)
 	rows := make([]float64, pool.Rows())
 	for i := range rows {
 		rows[i] = scale * privacy.VarianceOf(t.Mechanism, t.Bound, i*columns, cells)
@@ -56,7 +56,7 @@ func (f finisher) forecastNoise(size study.Size) (noise fitting.Noise,
 		}
 	}
 	if of := f.Means(); of != nil {
-		seen = func(mu *mat.Dense) *mat.Dense { return fitting.ExactMeansMu(of, mu) }
+		seen = func(mu *mat.Dense) *mat.Dense { return fitting.ExactMomentsFromVectors(of, mu) }
 	}
 	noise, err = f.noise(weight, f.Plan().Noise.Draws(size.Parties))
 	return noise, seen, err

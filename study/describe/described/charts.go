@@ -29,7 +29,8 @@ func (t Table) charts() (out []*study.ReportChart) {
 					full += ", " + e.Group
 				}
 				out = append(out,
-					study.ReportBar{Name: full, Value: e.Possible(), Low: e.Low, High: e.High})
+					study.ReportBar{Name: full, Value: e.NearestPossible(), Low: e.Low,
+						High: e.High})
 			}
 		}
 		return out

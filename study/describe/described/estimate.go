@@ -11,9 +11,9 @@ import (
 // Estimate is a number with its uncertainty.
 type Estimate = fitting.Estimate
 
-type sampled = fitting.Noisy
+type sampled = fitting.NoisyNumber
 
-const leastTotal = aggregation.LeastTotal
+const leastTotal = aggregation.MinTotalSDs
 
 // number holds the released values of a numeric column in one group: bin counts and two within-bin
 // sums.
@@ -49,12 +49,12 @@ func (n number) moments() (mean, sd *Estimate) {
 	m1, m2 := one/n.total.Value, two/n.total.Value
 	variance := m2 - m1*m1
 	outer := describe.LeftOut * describe.LeftOut * w * w * n.noise
-	mean = fitting.Ratio(sampled{Value: one, Variance: squares*n.noise + outer}, n.total,
-		math.Max(variance, 0)).Scaled(func(v float64) float64 {
+	mean = fitting.EstimateRatio(sampled{Value: one, Variance: squares*n.noise + outer}, n.total,
+		math.Max(variance, 0)).Transform(func(v float64) float64 {
 		return v + n.of.Centre
 	})
 	if mean == nil || !(variance > 0) {
-		return mean.Within(0, 1), nil
+		return mean.ClipIntervals(0, 1), nil
 	}
 	noise := outer * (1 + 4*(off-m1)*(off-m1))
 	for k, c := range n.bins {
@@ -77,7 +77,7 @@ func (n number) moments() (mean, sd *Estimate) {
 		aggregation.Normal95*math.Sqrt(noise)
 	sd = &Estimate{Value: at(0), Low: at(-wide), High: at(wide), NoiseLow: at(-narrow),
 		NoiseHigh: at(narrow)}
-	return mean.Within(0, 1), sd.Within(0, 0.5)
+	return mean.ClipIntervals(0, 1), sd.ClipIntervals(0, 0.5)
 }
 
 // quantile bounds the p-quantile between two edges, from and to, which are 0 and len(bins) if

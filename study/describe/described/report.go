@@ -184,9 +184,9 @@ func beside(log bool, mean, sd *Estimate) string {
 	if mean == nil {
 		return unknown
 	} else if sd == nil || !log {
-		return describe.Numeral(mean.Possible()) + " ± " + NamedEstimate{}.Show(sd)
+		return describe.Numeral(mean.NearestPossible()) + " ± " + NamedEstimate{}.Show(sd)
 	}
-	m, factor := mean.Possible(), sd.Possible()
+	m, factor := mean.NearestPossible(), sd.NearestPossible()
 	return fmt.Sprintf("%s (%s to %s)", describe.Numeral(m),
 		describe.Numeral(max(0, (1+m)/factor-1)), describe.Numeral((1+m)*factor-1))
 }
@@ -316,7 +316,7 @@ func (n NamedEstimate) Show(e *Estimate) string {
 	if n.Measure == QuantileMeasure {
 		return n.Of.quantile(*e)
 	}
-	return n.show(e.Possible())
+	return n.show(e.NearestPossible())
 }
 
 // Interval formats both intervals of a known estimate.

@@ -111,7 +111,7 @@ func (t tables) table(v []int64, records int64, sd float64) Table {
 	if t.Inside {
 		about = count(0)
 		shown = math.Min(math.Max(about.Value, 0), float64(records))
-		out.Inside = &Count{about.Value, fitting.Share(about, exact)}
+		out.Inside = &Count{about.Value, fitting.EstimateShare(about, exact)}
 	}
 	groups, sizes := []sampled{about}, []float64{shown}
 	if t.Group != nil {
@@ -124,7 +124,8 @@ func (t tables) table(v []int64, records int64, sd float64) Table {
 		sizes = projected(sizes, shown)
 		for g, level := range t.Group.Levels {
 			out.Groups = append(out.Groups,
-				Group{level, Count{groups[g].Value, fitting.Share(groups[g], about)}, sizes[g]})
+				Group{level, Count{groups[g].Value, fitting.EstimateShare(groups[g], about)},
+					sizes[g]})
 		}
 	}
 	for _, c := range t.Columns {
@@ -147,7 +148,8 @@ func (t tables) summary(c describe.Column, v []int64, size sampled, shown, sd fl
 	}
 	s.Counts = projected(s.Noisy, shown)
 	for _, n := range s.Noisy {
-		s.Shares = append(s.Shares, fitting.Share(sampled{Value: n, Variance: sd * sd}, size))
+		s.Shares = append(s.Shares, fitting.EstimateShare(sampled{Value: n, Variance: sd * sd},
+			size))
 	}
 	if c.Levels != nil {
 		return s
@@ -165,7 +167,7 @@ func (t tables) summary(c describe.Column, v []int64, size sampled, shown, sd fl
 			Variance: float64(c.Bins()) * sd * sd}, false
 	}
 	mean, deviation := n.moments()
-	s.Mean, s.SD = mean.Scaled(c.Value), deviation.Scaled(c.Spread)
+	s.Mean, s.SD = mean.Transform(c.Value), deviation.Transform(c.Spread)
 	for _, p := range quartiles {
 		from, to, ok := n.quantile(p, true)
 		if !ok {

@@ -15,32 +15,32 @@ type drawn struct {
 	Subgroup
 }
 
-func (j ClassResult) figures() []study.ReportFigure {
-	if !j.Overall.AUC.Known() {
+func (c ClassResult) figures() []study.ReportFigure {
+	if !c.Overall.AUC.Known() {
 		return nil
 	}
-	all := []drawn{{allRecords, j.Overall}}
-	for _, g := range j.Groupings {
+	all := []drawn{{allRecords, c.Overall}}
+	for _, g := range c.Groupings {
 		for _, l := range g.Levels {
-			if l.AUC.Known() && len(all) <= shownGroups && len(l.Bins) == len(j.Overall.Bins) {
+			if l.AUC.Known() && len(all) <= shownGroups && len(l.Bins) == len(c.Overall.Bins) {
 				all = append(all, drawn{g.Column + " " + l.Level, l})
 			}
 		}
 	}
-	calibration, roc := j.calibration(all), j.roc(all)
-	calibration.Group, roc.Group = "The scores of class "+j.Class, "The scores of class "+j.Class
+	calibration, roc := c.calibration(all), c.roc(all)
+	calibration.Group, roc.Group = "The scores of class "+c.Class, "The scores of class "+c.Class
 	return []study.ReportFigure{calibration, roc}
 }
 
 // calibration draws the share of the class against the score. If the scores are not probabilities,
 // the axis runs from the lowest to the highest bin.
-func (j ClassResult) calibration(all []drawn) study.ReportFigure {
+func (c ClassResult) calibration(all []drawn) study.ReportFigure {
 	f := study.ReportFigure{
-		Title: "Calibration of class " + j.Class, X: "probability that the score says", Y: "observed share of " + j.Class, To: 1, Diagonal: true,
+		Title: "Calibration of class " + c.Class, X: "probability that the score says", Y: "observed share of " + c.Class, To: 1, Diagonal: true,
 		Caption: "Calibration: of the records with a score, the share that is of the class; on the dashed line both are alike. Bars are 95 % intervals of everybody; bins that noise drowns are left out.",
 		Table:   study.ReportTable{Title: "score (the pool's mean in a bin) and share of the class, with 95 % intervals", Head: []string{"score"}},
 	}
-	if bins := j.Overall.Bins; !j.Probability {
+	if bins := c.Overall.Bins; !c.Probability {
 		f.X, f.From, f.To, f.Diagonal = "score", bins[0].Mean, bins[len(bins)-1].Mean, false
 		f.Caption = "The share of the class by score. Bars are 95 % intervals of everybody; bins that noise drowns are left out."
 		if !(f.To > f.From) {
@@ -61,7 +61,7 @@ func (j ClassResult) calibration(all []drawn) study.ReportFigure {
 		}
 		f.Lines, f.Table.Head = append(f.Lines, line), append(f.Table.Head, of.name)
 	}
-	for k, bin := range j.Overall.Bins {
+	for k, bin := range c.Overall.Bins {
 		row := []string{fmt.Sprintf("%.3f", bin.Mean)}
 		for _, of := range all {
 			row = append(row, of.Bins[k].Observed.Words(3))
@@ -71,10 +71,10 @@ func (j ClassResult) calibration(all []drawn) study.ReportFigure {
 	return f
 }
 
-func (j ClassResult) roc(all []drawn) study.ReportFigure {
+func (c ClassResult) roc(all []drawn) study.ReportFigure {
 	f := study.ReportFigure{
-		Title: "ROC of class " + j.Class, X: "1 − specificity", Y: "sensitivity", To: 1, Diagonal: true,
-		Caption: "ROC: of the records of the class, and of the others, the share that scores at or above each edge of a bin, kept from falling for display. The area under everybody's curve is the AUC, " + j.Overall.AUC.Words(3) + ".",
+		Title: "ROC of class " + c.Class, X: "1 − specificity", Y: "sensitivity", To: 1, Diagonal: true,
+		Caption: "ROC: of the records of the class, and of the others, the share that scores at or above each edge of a bin, kept from falling for display. The area under everybody's curve is the AUC, " + c.Overall.AUC.Words(3) + ".",
 		Table:   study.ReportTable{Title: "1 − specificity, sensitivity where records at or above a score are called one of the class", Head: []string{"score"}},
 	}
 	for _, of := range all {
@@ -84,8 +84,8 @@ func (j ClassResult) roc(all []drawn) study.ReportFigure {
 		}
 		f.Lines, f.Table.Head = append(f.Lines, line), append(f.Table.Head, of.name)
 	}
-	for k := range len(j.Edges) + 2 {
-		row := []string{j.rocScore(k)}
+	for k := range len(c.Edges) + 2 {
+		row := []string{c.rocScore(k)}
 		for _, line := range f.Lines {
 			text := "unknown"
 			if k < len(line.Points) {
@@ -98,15 +98,15 @@ func (j ClassResult) roc(all []drawn) study.ReportFigure {
 	return f
 }
 
-func (j ClassResult) rocScore(k int) string {
+func (c ClassResult) rocScore(k int) string {
 	switch {
 	case k == 0:
 		return "none"
-	case k > len(j.Edges):
+	case k > len(c.Edges):
 		return "all"
 	}
-	v := j.Edges[len(j.Edges)-k]
-	if j.Probability { // then the edges are log-odds
+	v := c.Edges[len(c.Edges)-k]
+	if c.Probability { // then the edges are log-odds
 		v = 1 / (1 + math.Exp(-v))
 	}
 	return fmt.Sprintf("%.3f", v)

@@ -14,11 +14,12 @@ func judgedSample() ClassResult {
 	known := func(v float64) validation.Number {
 		return validation.Number{Value: v, Low: v - .2, High: v + .1}
 	}
-	of := Subgroup{Performance: validation.Performance{AUC: known(.8), Bins: []validation.BinShare{
-		{Mean: -3, Positives: 10, Negatives: 90, Observed: known(.1)},
-		{Mean: 0, Positives: -2, Negatives: 3, Observed: validation.Number{Unknown: "noise"}},
-		{Mean: 2, Positives: 40, Negatives: 30, Observed: validation.Number{Value: .6, NoLow: true, NoHigh: true}},
-	}}}
+	of := Subgroup{Performance: validation.Performance{AUC: known(.8),
+		Bins: []validation.CalibrationPoint{
+			{Mean: -3, Positives: 10, Negatives: 90, Observed: known(.1)},
+			{Mean: 0, Positives: -2, Negatives: 3, Observed: validation.Number{Unknown: "noise"}},
+			{Mean: 2, Positives: 40, Negatives: 30, Observed: validation.Number{Value: .6, NoLow: true, NoHigh: true}},
+		}}}
 	subgroup := of
 	subgroup.Level = "<b>class"
 	return ClassResult{Class: "<b>class", Edges: []float64{-1, 1}, Overall: of,

@@ -15,7 +15,7 @@ type histograms struct {
 	*evaluate.Histograms
 	plan   study.Plan
 	terms  evaluate.Terms
-	scales []validation.Scale // the bins of each judged class
+	scales []validation.ScoreBins // the bins of each judged class
 	// shares[g][l] is the share of the pool's rows in level l of grouping g
 	shares [][]float64
 	// sure is, for each judged class, the share of the pool's scores that are 0 or 1 or as good as
@@ -35,7 +35,7 @@ func newHistograms(p study.Plan, t evaluate.Terms, pool *auxdata.Pool) *histogra
 // read computes, from the pool's rows, the mean score in each bin and the share of each level.
 func (h *histograms) read(pool *auxdata.Pool) {
 	h.sure = make([]float64, len(h.terms.Edges))
-	h.scales = make([]validation.Scale, len(h.terms.Edges))
+	h.scales = make([]validation.ScoreBins, len(h.terms.Edges))
 	for at, scores := range h.Scorer.All(pool.Encoded) {
 		z, w := known(scores, pool.Weight)
 		for _, v := range z {
@@ -46,7 +46,7 @@ func (h *histograms) read(pool *auxdata.Pool) {
 		if h.terms.Program {
 			z, w = spread(h.terms.Bins)
 		}
-		h.scales[at] = validation.NewScale(h.terms.Edges[at], z, w, h.Scorer.LogOdds)
+		h.scales[at] = validation.NewScoreBins(h.terms.Edges[at], z, w, h.Scorer.LogOdds)
 	}
 	rows, _ := pool.Encoded.Dims()
 	h.shares = nil

@@ -42,7 +42,8 @@ func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation,
 // rows.
 func (j Judge) ClaimedPerformance() (out []validation.Performance) {
 	for _, s := range j.h.scales {
-		out = append(out, s.Of(s.Expected(claimedRecords, 0), j.h.terms.Thresholds))
+		out = append(out, s.Performance(s.ExpectedHistogram(claimedRecords, 0),
+			j.h.terms.Thresholds))
 	}
 	return out
 }
@@ -52,8 +53,8 @@ const claimedRecords = 1e9 // large, so that the sampling error is negligible
 // ExactEvaluation is the performance on the records themselves, computed without bins and noise.
 type ExactEvaluation struct {
 	Class     string
-	Overall   validation.Exact
-	Groupings [][]validation.Exact // the levels of each grouping
+	Overall   validation.ExactPerformance
+	Groupings [][]validation.ExactPerformance // the levels of each grouping
 }
 
 // Exact evaluates records by their exact scores.
@@ -67,7 +68,7 @@ func (j Judge) Exact(r *dataset.Records) (out []ExactEvaluation) {
 		cuts = append(cuts, j.h.Scorer.Cut(at))
 	}
 	for at, name := range j.h.terms.Classes {
-		of := func(in func(i int) bool) validation.Exact {
+		of := func(in func(i int) bool) validation.ExactPerformance {
 			var z []float64
 			var yes []bool
 			for i, v := range all[at] {
@@ -75,11 +76,11 @@ func (j Judge) Exact(r *dataset.Records) (out []ExactEvaluation) {
 					z, yes = append(z, v), append(yes, r.Y[i] == j.h.Scorer.Classes[at])
 				}
 			}
-			return validation.ExactOf(z, yes, j.h.Scorer.LogOdds, cuts...)
+			return validation.MeasureExactly(z, yes, j.h.Scorer.LogOdds, cuts...)
 		}
 		e := ExactEvaluation{Class: name, Overall: of(func(int) bool { return true })}
 		for _, g := range j.h.Groups {
-			var levels []validation.Exact
+			var levels []validation.ExactPerformance
 			for l := range g.Levels {
 				if g.Column != "" {
 					levels = append(levels, of(func(i int) bool {

@@ -28,8 +28,8 @@ func small(t testing.TB, classes ...string) dataset.Schema {
 		Label: dataset.Label{Column: "outcome", Classes: classes},
 		Features: []dataset.Feature{
 			{Column: "age", Kind: dataset.Numeric, Min: 20, Max: 100},
-			{Column: "chol", Kind: dataset.Numeric, Max: 300, Missing: true},
-			{Column: "score", Kind: dataset.Numeric, Max: 1, Missing: true},
+			{Column: "chol", Kind: dataset.Numeric, Max: 300, FlagMissing: true},
+			{Column: "score", Kind: dataset.Numeric, Max: 1, FlagMissing: true},
 			{Column: "ward", Kind: dataset.Categorical, Levels: []string{"east", "west"}},
 		},
 	}
@@ -252,7 +252,7 @@ func TestSpread(t *testing.T) {
 	}
 	total := 0.0
 	for b := range h.scales[0].Bins() {
-		share := h.scales[0].Share(b)
+		share := h.scales[0].PoolShare(b)
 		low, high := 0.0, 1.0
 		if b > 0 {
 			low = 1 / (1 + math.Exp(-edges[b-1]))
@@ -261,9 +261,9 @@ func TestSpread(t *testing.T) {
 			high = 1 / (1 + math.Exp(-edges[b]))
 		}
 		if math.Abs(share-(high-low)) > .02 ||
-			!(h.scales[0].Mean(b) > low && h.scales[0].Mean(b) < high) {
+			!(h.scales[0].PoolMean(b) > low && h.scales[0].PoolMean(b) < high) {
 			t.Errorf("bin %.3f to %.3f: a share of %.3f, mean %.3f", low, high, share,
-				h.scales[0].Mean(b))
+				h.scales[0].PoolMean(b))
 		}
 		total += share
 	}

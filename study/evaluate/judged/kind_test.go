@@ -46,7 +46,7 @@ func TestEvaluateProposed(t *testing.T) {
 		}
 		c.terms.Model = conformance.AgeModel(t, schema)
 		s.KindTerms = conformance.Encoded(c.terms)
-		s.Map.Project = dataset.Auto
+		s.Map.Project = dataset.AutoComponents
 		made, err := planning.Propose(s, schema, table)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -93,7 +93,7 @@ func rangesOf(s dataset.Schema) (low, width []float64) {
 				a, b = math.Log1p(a), math.Log1p(b)
 			}
 			low, width = append(low, a), append(width, b-a)
-			if f.Missing {
+			if f.FlagMissing {
 				low, width = append(low, 0), append(width, 1)
 			}
 		}

@@ -123,7 +123,8 @@ func (f finisher) ForecastNoise(size study.Size) (words, warning string, err err
 	for g, by := range f.h.Groups {
 		for level, name := range by.Levels {
 			if share := f.h.shares[g][level]; by.Column != "" && share > 0 {
-				of := f.h.scales[0].Of(f.h.scales[0].Expected(share*float64(size.Records), sd*sd),
+				of := f.h.scales[0].Performance(f.h.scales[0].ExpectedHistogram(
+					share*float64(size.Records), sd*sd),
 					nil)
 				words += fmt.Sprintf("\n%s %s (%.0f %% of the pool): AUC ± %s, slope ± %s", by.Column, name, 100*share, shortSD(of.AUC), shortSD(of.Slope))
 			}
@@ -151,7 +152,7 @@ func (h *histograms) forecast(size study.Size, sd float64) []validation.Performa
 	}
 	var out []validation.Performance
 	for _, s := range h.scales {
-		out = append(out, s.Of(s.Expected(records, sd*sd*h.overallNoise()), nil))
+		out = append(out, s.Performance(s.ExpectedHistogram(records, sd*sd*h.overallNoise()), nil))
 	}
 	return out
 }

@@ -96,13 +96,13 @@ func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation
 	return out
 }
 
-func (h *histograms) subgroup(s validation.Scale, name string, run []float64, variance float64,
+func (h *histograms) subgroup(s validation.ScoreBins, name string, run []float64, variance float64,
 	sampling bool) Subgroup {
 	bins := s.Bins()
 	return Subgroup{
 		Level: name, Unlabelled: run[2*(bins+1)], Unscored: run[bins] + run[2*bins+1],
-		Performance: s.Of(validation.Histogram{
-			Positive: run[:bins], Negative: run[bins+1 : 2*bins+1], Noise: variance, Sampling: sampling,
+		Performance: s.Performance(validation.Histogram{
+			Positive: run[:bins], Negative: run[bins+1 : 2*bins+1], Noise: variance, ForPopulation: sampling,
 		}, h.terms.Thresholds),
 	}
 }
@@ -222,17 +222,17 @@ func (e Evaluation) answer() string {
 }
 
 // sureWords warns of scores that bend the calibration; "" if there are none.
-func (j ClassResult) sureWords() string {
-	if j.Sure == 0 {
+func (c ClassResult) sureWords() string {
+	if c.Sure == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" Of the pool's scores %.3g %% are 0 or 1, which no log-odds have: they bend slope and "+
-		"intercept. Give scores between, say of .001 to .999.", 100*j.Sure)
+		"intercept. Give scores between, say of .001 to .999.", 100*c.Sure)
 }
 
-func (j ClassResult) chart() *study.ReportChart {
-	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", j.Class), Note: "95 % intervals, of noise and of sampling; chance is .5"}
-	j.subgroups(func(name string, of Subgroup) {
+func (c ClassResult) chart() *study.ReportChart {
+	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", c.Class), Note: "95 % intervals, of noise and of sampling; chance is .5"}
+	c.subgroups(func(name string, of Subgroup) {
 		n := of.AUC
 		if !n.Known() {
 			return
@@ -250,38 +250,38 @@ func (j ClassResult) chart() *study.ReportChart {
 
 const allRecords = "everybody"
 
-func (j ClassResult) subgroups(call func(name string, of Subgroup)) {
-	call(allRecords, j.Overall)
-	for _, g := range j.Groupings {
+func (c ClassResult) subgroups(call func(name string, of Subgroup)) {
+	call(allRecords, c.Overall)
+	for _, g := range c.Groupings {
 		for _, l := range g.Levels {
 			call(g.Column+" "+l.Level, l)
 		}
 	}
 }
 
-func (j ClassResult) table() study.ReportTable {
+func (c ClassResult) table() study.ReportTable {
 	t := study.ReportTable{
-		Title: fmt.Sprintf("scores of class %s, with 95 %% intervals of noise and sampling", j.Class),
+		Title: fmt.Sprintf("scores of class %s, with 95 %% intervals of noise and sampling", c.Class),
 		Head:  []string{"records", "labelled", "of the class", "AUC", "slope", "intercept", "Brier"},
 	}
-	j.subgroups(func(name string, of Subgroup) {
+	c.subgroups(func(name string, of Subgroup) {
 		t.Rows = append(t.Rows, []string{name, of.Records.Words(0), of.Prevalence.Words(3),
 			of.AUC.Words(3), of.Slope.Words(2), of.Intercept.Words(2), of.Brier.Words(3)})
 	})
 	return t
 }
 
-func (j ClassResult) thresholds() (study.ReportTable, bool) {
+func (c ClassResult) thresholds() (study.ReportTable, bool) {
 	t := study.ReportTable{
-		Title: fmt.Sprintf("class %s called at or above a threshold", j.Class),
+		Title: fmt.Sprintf("class %s called at or above a threshold", c.Class),
 		Head:  []string{"threshold", "records", "sensitivity", "specificity", "net benefit"},
 	}
-	for k, at := range j.Overall.Thresholds {
-		j.subgroups(func(name string, of Subgroup) {
+	for k, at := range c.Overall.Thresholds {
+		c.subgroups(func(name string, of Subgroup) {
 			if k < len(of.Thresholds) {
 				x := of.Thresholds[k]
 				t.Rows = append(t.Rows,
-					[]string{fmt.Sprintf("%g", at.At), name, x.Sensitivity.Words(3),
+					[]string{fmt.Sprintf("%g", at.Cutoff), name, x.Sensitivity.Words(3),
 						x.Specificity.Words(3), x.NetBenefit.Words(3)})
 			}
 		})
@@ -289,12 +289,12 @@ func (j ClassResult) thresholds() (study.ReportTable, bool) {
 	return t, len(t.Rows) > 0
 }
 
-func (j ClassResult) curve() study.ReportTable {
+func (c ClassResult) curve() study.ReportTable {
 	t := study.ReportTable{
-		Title: fmt.Sprintf("calibration of class %s: mean score of the pool in the bin, share of the class, and noisy counts, which may be negative", j.Class),
-		Head:  []string{"score", "share", "of the class", "others"}, Folded: j.Overall.AUC.Known(),
+		Title: fmt.Sprintf("calibration of class %s: mean score of the pool in the bin, share of the class, and noisy counts, which may be negative", c.Class),
+		Head:  []string{"score", "share", "of the class", "others"}, Folded: c.Overall.AUC.Known(),
 	}
-	for _, b := range j.Overall.Bins {
+	for _, b := range c.Overall.Bins {
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), b.Observed.Words(3),
 			fmt.Sprintf("%.0f", b.Positives), fmt.Sprintf("%.0f", b.Negatives)})
 	}

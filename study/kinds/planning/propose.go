@@ -53,7 +53,7 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 	task study.Task, err error) {
 	var canonical bytes.Buffer
 	if pool.Rows() == 0 {
-		return out, nil, auxdata.ErrEmpty
+		return out, nil, auxdata.ErrNoRows
 	}
 	if err := auxdata.WriteCSV(&canonical, schema, pool); err != nil {
 		return out, nil, err
@@ -135,22 +135,22 @@ func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	return study.Plan{
 		Name: s.Name, Kind: cmp.Or(s.Kind, kinds.Default), Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
-		Schema: schema.Meaning(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
+		Schema: schema.WithoutFormat(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
 		Unit: s.Unit, Epsilon: cmp.Or(s.Epsilon, 1), Mechanism: s.Mechanism, Noise: s.Noise, Lambda: s.Lambda,
 		Minimum: cmp.Or(s.Minimum, max(2, (3*len(s.Roster)+3)/4)), Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed, Weights: s.Weights,
 	}
 }
 
-// ChooseMap replaces dataset.Auto by the number of components that the plan's kind chooses, or by
-// all features if the kind does not choose. It returns any other c unchanged. The plan lacks only
-// map and pool. x are the N×Dim encoded rows of the public pool.
+// ChooseMap replaces dataset.AutoComponents by the number of components that the plan's kind
+// chooses, or by all features if the kind does not choose. It returns any other c unchanged. The
+// plan lacks only map and pool. x are the N×Dim encoded rows of the public pool.
 func ChooseMap(p study.Plan, size study.Size, c dataset.Components,
 	x *mat.Dense) (dataset.Components, error) {
 	of, err := results.Named(p.Kind)
 	if err != nil {
 		return c, err
 	}
-	if c.Project == dataset.Auto {
+	if c.Project == dataset.AutoComponents {
 		if chooser, ok := of.(study.MapChooser); ok {
 			return chooser.ChooseMap(p, size, c, x)
 		}

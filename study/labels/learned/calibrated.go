@@ -35,7 +35,7 @@ func (f finisher) calibrated(fit fitting.LabelFit, x *mat.Dense, y []int,
 	calibration := fitting.CalibrateLabels(o, fit, x, y, rng)
 	c, warnings := fitted.NewCalibrated(p, of, calibration, released,
 		f.Pool().X.At(0, f.Pool().Dim()-1))
-	return c, warnings, calibration.Error()
+	return c, warnings, calibration.RelativeSlopeSD()
 }
 
 func readAs(p study.Plan, fit fitting.Fit, claimed Result) (classifier.Classifier, []string,

@@ -15,7 +15,7 @@ import (
 // corrects for the changed labels.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
-		Skew: 1})
+		SizeSkew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
@@ -23,7 +23,7 @@ func Example() {
 	proposed, err := planning.Propose(study.Proposal{
 		Name: "readmission", Kind: "labels", Epsilon: 2, Records: 400, Minimum: 3,
 		Map: dataset.Components{Project: 5}, Roster: []study.PartyID{"a", "b", "c"},
-	}, schema.Meaning(), table.Select(rows[:400]))
+	}, schema.WithoutFormat(), table.Select(rows[:400]))
 	if err != nil {
 		panic(err)
 	}

@@ -40,7 +40,7 @@ type Result struct {
 	// Shares are the classes' shares of the true labels.
 	Shares fitting.LabelShares `json:"shares"`
 	// Path is the search for the ridge. Held-out risks, except for AUC, are corrected for noise.
-	Path []fitting.LabelPoint `json:"path,omitempty"`
+	Path []fitting.LabelRidgePoint `json:"path,omitempty"`
 	// SlopeError is the relative standard deviation of the slope from scores to log-odds, 0 without
 	// a slope.
 	SlopeError float64 `json:"slope_error,omitempty"`
@@ -63,13 +63,13 @@ func ResultOf(r study.Result) (out Result, err error) {
 // Held returns the held-out risk at the chosen ridge, the classifier's Lambda. If the plan gave the
 // ridge, no records were held out, and Held returns false.
 func (r Result) Held() (float64, bool) {
-	i := slices.IndexFunc(r.Path, func(p fitting.LabelPoint) bool {
+	i := slices.IndexFunc(r.Path, func(p fitting.LabelRidgePoint) bool {
 		return p.Lambda == r.Classifier.Lambda
 	})
 	if i < 0 {
 		return 0, false
 	}
-	return r.Path[i].Held, true
+	return r.Path[i].HeldOutRisk, true
 }
 
 // HeldError bounds the standard error of the held-out accuracy. p is the probability that a label
@@ -77,7 +77,7 @@ func (r Result) Held() (float64, bool) {
 // q), where a is 1 if the noisy label equals the prediction and else 0; its variance is at most
 // 1/(4(p−q)²).
 func (r Result) HeldError() float64 {
-	q := learners.Channel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()
+	q := learners.LabelChannel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()
 	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
 }
 
@@ -116,7 +116,7 @@ func (f finisher) Finish(of study.Contributions, _ []privacy.Published) (study.R
 // warningsOf warns about quantities that the noise hides. The warnings follow from public numbers.
 func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
 	var out []string
-	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) &&
+	if k := len(p.Schema.Label.Classes); o.Loss.MayIgnoreClass(k) &&
 		o.Risk == aggregation.RiskAccuracy {
 		out = append(out, fmt.Sprintf("loss %s cannot tell one of %d classes from the more numerous rest under risk accuracy: use risk ber or auc, or another loss", o.Loss.Name(), k))
 	}
@@ -174,9 +174,9 @@ func (f finisher) restate(parties int, claimed study.Result) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	lambda, path := p.Lambda, []fitting.LabelPoint(nil)
+	lambda, path := p.Lambda, []fitting.LabelRidgePoint(nil)
 	if lambda == 0 {
-		ridges := fitting.LabelRidges()
+		ridges := fitting.SearchedRidges()
 		if len(l.Path) > len(ridges) {
 			return study.Result{}, bodies.ErrForm
 		}
@@ -197,7 +197,7 @@ func (f finisher) restate(parties int, claimed study.Result) (study.Result, erro
 	r := Result{
 		Classifier: fitted,
 		Records:    l.Records, Keep: o.Channel.Keep, Loss: terms.Loss, Risk: terms.Risk, Correction: terms.Correction,
-		Shares: fitting.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path, SlopeError: l.SlopeError,
+		Shares: fitting.NewLabelShares(l.Shares.Share, float64(l.Records), o.Channel), Path: path, SlopeError: l.SlopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
@@ -209,6 +209,6 @@ func FitClear(p study.Plan, x *mat.Dense, y []int, rng *rand.Rand) (fitting.Labe
 	if err != nil {
 		return fitting.LabelFit{}, err
 	}
-	o.Channel = learners.Channel{Keep: 1, Classes: len(p.Schema.Label.Classes)}
+	o.Channel = learners.LabelChannel{Keep: 1, Classes: len(p.Schema.Label.Classes)}
 	return fitting.FitLabels(x, y, o, rng)
 }

@@ -103,7 +103,7 @@ func TestRatioMadeSets(t *testing.T) {
 	if err != nil || small > 0 || len(sets) != 2 {
 		t.Fatalf("%d sets, %d small, %v", len(sets), small, err)
 	}
-	n := sets[0].N + sets[1].N
+	n := sets[0].EmbeddedRows + sets[1].EmbeddedRows
 	// four counts of deviation 21: 7 deviations of their sum
 	if math.Abs(float64(n-records.Len())) > 300 {
 		t.Errorf("the noisy sizes sum to %d for %d records", n, records.Len())
@@ -215,7 +215,7 @@ func TestWhereSets(t *testing.T) {
 		truth := ratio.SharesOfLabels(within, nil, 2)
 		n, first := 0.0, 0.0
 		for _, set := range sets {
-			n, first = n+float64(set.N), first+float64(set.N)*set.Shares[0]
+			n, first = n+float64(set.EmbeddedRows), first+float64(set.EmbeddedRows)*set.Shares[0]
 		}
 		// Two to four counts of deviation 21: 7 deviations of their sum.
 		if math.Abs(n-inside) > 300 || math.Abs(first/n-truth[0]) > .06 {

@@ -82,7 +82,7 @@ func (r *Result) width(pool *auxdata.Pool, claimed *Result) error {
 	if err != nil {
 		return err
 	}
-	tried := ratio.Widths(scale)
+	tried := ratio.CandidateWidths(scale)
 	if len(claimed.Widths) == 0 {
 		r.Gamma = 1 / scale
 		return nil

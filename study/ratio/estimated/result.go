@@ -43,9 +43,9 @@ type Result struct {
 	// Condition is the factor by which errors grow in the bound of Iyer, Nath & Sarawagi (2016).
 	Condition float64 `json:"condition,omitempty"`
 	// Gamma is the kernel's width, and Widths the search for it.
-	Gamma    float64            `json:"gamma"`
-	Widths   []ratio.WidthPoint `json:"widths,omitempty"`
-	Warnings []ratio.Warning    `json:"warnings,omitempty"`
+	Gamma    float64                `json:"gamma"`
+	Widths   []ratio.WidthCandidate `json:"widths,omitempty"`
+	Warnings []ratio.Warning        `json:"warnings,omitempty"`
 }
 
 // Refusal says why the sets support no estimate.
@@ -80,7 +80,7 @@ func (f finisher) Finish(of study.Contributions, _ []privacy.Published) (study.R
 	err = out.fit(p, pool, f.Design, sets)
 	var refusal *ratio.Refusal
 	if errors.As(err, &refusal) {
-		out.Refusal = &Refusal{refusal.Reason, refusal.Number, refusal.Advice}
+		out.Refusal = &Refusal{refusal.Reason, refusal.Value, refusal.Advice}
 	} else if err != nil {
 		return study.Result{}, fmt.Errorf("finish ratio: %w", err)
 	}
@@ -89,7 +89,7 @@ func (f finisher) Finish(of study.Contributions, _ []privacy.Published) (study.R
 }
 
 func setResult(set ratio.Set) SetResult {
-	one := SetResult{Records: set.N, Shares: fitting.ProjectSimplex(set.Shares, 1)}
+	one := SetResult{Records: set.EmbeddedRows, Shares: fitting.ProjectSimplex(set.Shares, 1)}
 	for j := range set.Shares {
 		if set.ShareCov != nil {
 			one.SD = append(one.SD, math.Sqrt(set.ShareCov.At(j, j)))
@@ -112,18 +112,18 @@ func (r *Result) conclude(small int) (warnings []string) {
 	r.TrainingShares, r.Condition, r.Warnings = r.Model.TrainingShares(), r.Model.Condition(),
 		r.Model.Warnings()
 	for _, w := range r.Warnings {
-		warn("%s (%.4g): %s", w.Reason, w.Number, w.Advice)
+		warn("%s (%.4g): %s", w.Reason, w.Value, w.Advice)
 	}
 	return warnings
 }
 
 func (r Refusal) refusal() *ratio.Refusal {
-	return &ratio.Refusal{Reason: r.Reason, Number: r.Number, Advice: r.Advice}
+	return &ratio.Refusal{Reason: r.Reason, Value: r.Number, Advice: r.Advice}
 }
 
 func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d studyratio.Design,
 	sets []ratio.Set) (err error) {
-	o := ratio.OpenOptions{Estimator: d.Terms.Estimator, Gamma: r.Gamma, Pool: pool.X}
+	o := ratio.WidthChoosingOptions{Estimator: d.Terms.Estimator, Gamma: r.Gamma, Pool: pool.X}
 	if d.Terms.Fourier > 0 {
 		o.Fourier = &d.Fourier
 	}
@@ -133,7 +133,7 @@ func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d studyratio.Design,
 		}
 	}
 	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public randomness, for splits
-	r.Model, r.Gamma, r.Widths, err = ratio.FitOpen(sets, o, rng)
+	r.Model, r.Gamma, r.Widths, err = ratio.FitChoosingWidth(sets, o, rng)
 	return err
 }
 

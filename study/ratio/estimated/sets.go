@@ -37,7 +37,7 @@ func (s estimator) sets(all study.Bodies) (sets []ratio.Set, small int, err erro
 			if b.Sizes != nil && b.Sizes[k] == 0 {
 				continue // the party lacks this set
 			}
-			if set.N < 2 {
+			if set.EmbeddedRows < 2 {
 				small++
 				continue
 			}
@@ -61,13 +61,13 @@ func (s estimator) setsOf(b studyratio.ParsedContribution) ([]ratio.Set, error) 
 	}
 	var out []ratio.Set
 	for k, e := range estimates {
-		set := ratio.Set{N: b.Sizes[k]}
-		if set.N >= 2 {
-			set.Shares, set.ShareCov = s.shares(e.Counts, e.Covariance, float64(set.N))
+		set := ratio.Set{EmbeddedRows: b.Sizes[k]}
+		if set.EmbeddedRows >= 2 {
+			set.Shares, set.ShareCov = s.shares(e.Counts, e.Covariance, float64(set.EmbeddedRows))
 			if b.Rows != nil {
-				set.Rows = bodies.ParseFeatures(b.Rows[k], set.N, s.Plan.Map.Dim())
+				set.Rows = bodies.ParseFeatures(b.Rows[k], set.EmbeddedRows, s.Plan.Map.Dim())
 			} else {
-				set.Embedding = s.Design.Embeddings.MeanOfIntegers(b.Sums[k], set.N)
+				set.Embedding = s.Design.Embeddings.MeanOfIntegers(b.Sums[k], set.EmbeddedRows)
 			}
 		}
 		out = append(out, set)
@@ -96,14 +96,14 @@ func (s estimator) noisySets(b studyratio.ParsedContribution) []ratio.Set {
 			sum += counts[j]
 		}
 		variance, shift := countVariance, 0.
-		set := ratio.Set{N: int(max(0, math.Round(sum)))}
+		set := ratio.Set{EmbeddedRows: int(max(0, math.Round(sum)))}
 		if b.Sizes != nil {
-			set.N = b.Sizes[from/d.Block]
-			shift = (float64(set.N) - sum) / c
+			set.EmbeddedRows = b.Sizes[from/d.Block]
+			shift = (float64(set.EmbeddedRows) - sum) / c
 		} else if s.Plan.Where != "" && sum < leastSet*math.Sqrt(c*variance) {
-			set.N = 0 // the party lacks this set, or too few records meet the condition
+			set.EmbeddedRows = 0 // the party lacks this set, or too few records meet the condition
 		}
-		if set.N >= 2 {
+		if set.EmbeddedRows >= 2 {
 			covariance := make([]float64, d.Classes*d.Classes)
 			for j := range counts {
 				counts[j] += shift
@@ -117,11 +117,11 @@ func (s estimator) noisySets(b studyratio.ParsedContribution) []ratio.Set {
 				total += v
 			}
 			for j := range counts {
-				counts[j] *= float64(set.N) / total
+				counts[j] *= float64(set.EmbeddedRows) / total
 			}
-			set.Shares, set.ShareCov = s.shares(counts, covariance, float64(set.N))
-			set.Embedding = d.Embeddings.MeanOfIntegers(values[d.Classes:], set.N)
-			scale := d.Embeddings.Scale / float64(set.N)
+			set.Shares, set.ShareCov = s.shares(counts, covariance, float64(set.EmbeddedRows))
+			set.Embedding = d.Embeddings.MeanOfIntegers(values[d.Classes:], set.EmbeddedRows)
+			scale := d.Embeddings.Scale / float64(set.EmbeddedRows)
 			set.Noise = sumVariance * scale * scale
 		}
 		out = append(out, set)
@@ -144,7 +144,7 @@ func (s estimator) shares(counts, covariance []float64, n float64) ([]float64, *
 			noisy = noisy || covariance[j*c+k] != 0
 		}
 	}
-	if s.Design.Terms.Estimator != embedding.ClassMeans {
+	if s.Design.Terms.Estimator != embedding.EstimatorClassMeans {
 		shares = fitting.ProjectSimplex(shares, 1)
 	}
 	if !noisy {

@@ -24,7 +24,7 @@ func newPublicRows(d *regress.Design, pool *auxdata.Pool) publicRows {
 	for i := range pool.Rows() {
 		row := make([]float64, d.Dim())
 		row[0] = 1
-		if d.Standard(row[1:], pool.Marked.RawRowView(i), 0) {
+		if d.Standard(row[1:], pool.MissingMarked.RawRowView(i), 0) {
 			p.rows = append(p.rows, row)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // of queries.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
-		Skew: 1})
+		SizeSkew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
@@ -23,7 +23,7 @@ func Example() {
 	proposed, err := planning.Propose(study.Proposal{
 		Name: "who our patients are", Kind: "reweigh", Epsilon: 8, Records: 400, Minimum: 3,
 		Roster: []study.PartyID{"a", "b", "c"},
-	}, schema.Meaning(), table.Select(rows[:400]))
+	}, schema.WithoutFormat(), table.Select(rows[:400]))
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +54,7 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println("noise moves the mean of", schema.FeatureNames()[0], "by less than a hundredth:",
-		answer.Noise < 0.01)
+		answer.NoiseSD < 0.01)
 	// Output:
 	// rows weighed: 400 for 1200 private records
 	// noise moves the mean of age by less than a hundredth: true

@@ -37,7 +37,7 @@ func (f finisher) Recompute(of study.Contributions, released []privacy.Published
 	if err := claimed.DecodeBody(&said); err != nil {
 		return fail(err)
 	}
-	weighted, err := f.Pool().Weighted(said.Weight)
+	weighted, err := f.Pool().WithWeights(said.Weight)
 	if err != nil {
 		return fail(err)
 	}

@@ -21,7 +21,7 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 	}
 	if len(w.Residuals) > 0 {
 		d := w.Residuals[0]
-		out.Answer += fmt.Sprintf(" The largest difference left is the mean of %s: %.3f in the private records, %.3f in the weighted pool, %.3f in the raw pool.", d.Feature, d.Released, d.Weighted, d.Pool)
+		out.Answer += fmt.Sprintf(" The largest difference left is the mean of %s: %.3f in the private records, %.3f in the weighted pool, %.3f in the raw pool.", d.Feature, d.ReleasedMean, d.WeightedMean, d.PoolMean)
 	}
 	if w.WorstNoise == 0 {
 		out.Answer = "The noise leaves the public pool as it was: every row weighs the same."
@@ -35,12 +35,12 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 		if i == mostCompared {
 			break
 		}
-		bar := study.IntervalBar(d.Feature+", private", d.Released,
-			aggregation.Normal95*d.Deviation)
+		bar := study.IntervalBar(d.Feature+", private", d.ReleasedMean,
+			aggregation.Normal95*d.NoiseSD)
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar,
-			study.IntervalBar(d.Feature+", weighted pool", d.Weighted, 0),
-			study.IntervalBar(d.Feature+", raw pool", d.Pool, 0))
+			study.IntervalBar(d.Feature+", weighted pool", d.WeightedMean, 0),
+			study.IntervalBar(d.Feature+", raw pool", d.PoolMean, 0))
 	}
 	return out, nil
 }

@@ -41,7 +41,7 @@ func AttachWeights(r study.Release, t *dataset.Table) (w WeightedPool, err error
 	if w.Pool.Digest != w.Plan.Pool {
 		return w, fmt.Errorf("it has digest %s, the release is about pool %s: give the pool of that study, its rows in the same order", w.Pool.Digest, w.Plan.Pool)
 	}
-	if w.Weighted, err = w.Pool.Weighted(w.Said.Weight); err != nil {
+	if w.Weighted, err = w.Pool.WithWeights(w.Said.Weight); err != nil {
 		return w, err
 	}
 	if w.Weighted.Digest != w.Said.WeightedPool {

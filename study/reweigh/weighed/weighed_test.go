@@ -27,8 +27,8 @@ func must[T any](x T, err error) T {
 // pool that has the release's weights.
 func TestWeigh(t *testing.T) {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1,
-		Skew: 1})
-	schema = schema.Meaning()
+		SizeSkew: 1})
+	schema = schema.WithoutFormat()
 	rows := make([]int, 100)
 	for i := range rows {
 		rows[i] = i

@@ -71,15 +71,15 @@ func (f finisher) FinishTotal(total bodies.Total, rng *rand.Rand) (study.Result,
 	if err != nil {
 		return study.Result{}, err
 	}
-	weighted, err := w.Pool.Weighted(fit.Weight)
+	weighted, err := w.Pool.WithWeights(fit.Weight)
 	if err != nil {
 		return study.Result{}, err
 	}
 	out.WeightedPool, out.Records, out.Features = weighted.Digest, int64(total.Weight),
 		w.Design.Names()
 	out.Tilt, out.Lambda, out.Path, out.Weight = fit.Beta, fit.Lambda, fit.Path, fit.Weight
-	out.EffectiveRows, out.Largest, out.WorstNoise = fit.EffectiveRows, fit.Largest,
-		law.WorstNoise()
+	out.EffectiveRows, out.Largest, out.WorstNoise = fit.EffectiveRows, fit.LargestShare,
+		law.MaxNoiseSD()
 	if out.Means != nil {
 		out.Residuals, out.Gaps = fitting.Residuals(w.Design, x, law, out.Means, out.NoiseSD)
 	}
@@ -87,8 +87,8 @@ func (f finisher) FinishTotal(total bodies.Total, rng *rand.Rand) (study.Result,
 }
 
 func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (fitting.WeightFit,
-	*fitting.WeightLaw, *Weights, error) {
-	fail := func(err error) (fitting.WeightFit, *fitting.WeightLaw, *Weights, error) {
+	*fitting.WeightErrors, *Weights, error) {
+	fail := func(err error) (fitting.WeightFit, *fitting.WeightErrors, *Weights, error) {
 		return fitting.WeightFit{}, nil, nil, err
 	}
 	t, err := w.Terms(int64(total.Weight))
@@ -99,13 +99,13 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (fitting.
 	out := &Weights{}
 	n := total.Weight
 	if w.Counted() {
-		inside := fitting.FeatureRecords(total.Values)
+		inside := fitting.RecordsInSums(total.Values)
 		out.Inside = &inside
-		if least := leastInside * fitting.MeanDeviation(variance, total.Draws,
+		if least := leastInside * fitting.MeanNoiseSD(variance, total.Draws,
 			1); inside < math.Max(least, 1) {
-			out.NoiseSD = fitting.MeanDeviation(variance, total.Draws, n)
-			fit := fitting.Weigh(x, make([]float64, w.Design.Cells()))
-			return fit, fitting.LawOf(x, fit, fitting.Noise{}), out, nil
+			out.NoiseSD = fitting.MeanNoiseSD(variance, total.Draws, n)
+			fit := fitting.WeightsOfTilt(x, make([]float64, w.Design.Cells()))
+			return fit, fitting.WeightErrorsOf(x, fit, fitting.Noise{}), out, nil
 		}
 		n = inside
 	}
@@ -114,28 +114,28 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (fitting.
 		out.NoiseSD = gamma * math.Sqrt(float64(total.Draws)*variance) / total.Weight
 		// without the intercept, which cancels in normalised weights
 		beta := make([]float64, w.Design.Cells())
-		norm := w.Design.Norm()
+		norm := w.Design.MaxRowNorm()
 		for j := range beta {
 			beta[j] = total.Values[j] * gamma / total.Weight
 		}
-		fit := fitting.Weigh(x, floats.ScaleTo(make([]float64, len(beta)), norm, beta))
-		law := fitting.LawOfTilt(x, fit, out.NoiseSD*norm)
+		fit := fitting.WeightsOfTilt(x, floats.ScaleTo(make([]float64, len(beta)), norm, beta))
+		law := fitting.TiltErrorsOf(x, fit, out.NoiseSD*norm)
 		fit.Beta, fit.Lambda = beta, w.Lambda()
 		return fit, law, out, nil
 	}
-	out.NoiseSD = fitting.MeanDeviation(variance, total.Draws, n)
+	out.NoiseSD = fitting.MeanNoiseSD(variance, total.Draws, n)
 	out.Means, err = fitting.FeatureMeans(w.Design, total.Values[:w.Design.Cells()], n)
 	if err != nil {
 		return fail(err)
 	}
 	noise := w.noise(out, t.Laplace())
 	keep := cmp.Or(study.TermsOf[reweigh.Terms](w.Plan).Keep, reweigh.KeepWeights)
-	doubt := fitting.WithSampling(noise, x, n)
+	doubt := fitting.AddSamplingNoise(noise, x, n)
 	fit := fitting.MatchWeights(x,
-		floats.ScaleTo(make([]float64, len(out.Means)), 1/w.Design.Norm(),
+		floats.ScaleTo(make([]float64, len(out.Means)), 1/w.Design.MaxRowNorm(),
 			out.Means), doubt, w.Plan.Lambda, keep, rng)
-	law := fitting.LawOf(x, fit, noise)
-	floats.Scale(1/w.Design.Norm(), fit.Beta)
+	law := fitting.WeightErrorsOf(x, fit, noise)
+	floats.Scale(1/w.Design.MaxRowNorm(), fit.Beta)
 	return fit, law, out, nil
 }
 
@@ -147,7 +147,7 @@ const leastInside = 4
 func (w weigher) noise(out *Weights, laplace bool) fitting.Noise {
 	law := fitting.FeatureNoise(w.Design, out.Means, out.NoiseSD, laplace, w.fresh())
 	if w.Counted() { // the number of records has noise like the sum of a feature that is always 1
-		law = fitting.WithCount(w.Design, law, out.Means, out.NoiseSD)
+		law = fitting.AddCountNoise(w.Design, law, out.Means, out.NoiseSD)
 	}
 	return law
 }
@@ -184,7 +184,7 @@ func (w weigher) warnings(out *Weights, total bodies.Total) []string {
 			warn("and %d more features that the pool lacks", len(out.Gaps)-i)
 			break
 		}
-		warn("the pool lacks rows with %s: the private records' mean is %.4f (noise ±%.4f), the weighted pool's %.4f", g.Feature, g.Released, g.Deviation, g.Weighted)
+		warn("the pool lacks rows with %s: the private records' mean is %.4f (noise ±%.4f), the weighted pool's %.4f", g.Feature, g.ReleasedMean, g.NoiseSD, g.WeightedMean)
 	}
 	return all
 }
@@ -201,33 +201,33 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 
 // Answer estimates the mean of a query over the private records, from a reweigh release and its
 // pool. b has the query's value for each pool row.
-func Answer(r study.Release, pool *auxdata.Pool, b []float64) (fitting.QueryAnswer, error) {
+func Answer(r study.Release, pool *auxdata.Pool, b []float64) (fitting.QueryEstimate, error) {
 	said, err := WeightsOf(r)
 	if err != nil {
-		return fitting.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
+		return fitting.QueryEstimate{}, fmt.Errorf("answer query: %w", err)
 	}
 	out := &said
 	p, err := planOf(r)
 	if err != nil {
-		return fitting.QueryAnswer{}, err
+		return fitting.QueryEstimate{}, err
 	}
 	of, err := reweigh.NewStatistic(p, pool)
 	if err != nil {
-		return fitting.QueryAnswer{}, err
+		return fitting.QueryEstimate{}, err
 	}
 	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() ||
 		len(out.Tilt) != of.Design.Cells() {
-		return fitting.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), of.Design.Cells())
+		return fitting.QueryEstimate{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), of.Design.Cells())
 	}
 	w := weigher{of}
 	if err := out.check(w); err != nil {
-		return fitting.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
+		return fitting.QueryEstimate{}, fmt.Errorf("answer query: %w", err)
 	}
 	laplace := slices.ContainsFunc(r.Costs, func(c study.ReleaseCost) bool {
 		return c.Mechanism == privacy.DiscreteLaplace{}.Name()
 	})
 	law, untold := w.law(out, laplace)
-	return law.Answer(b, untold), nil
+	return law.EstimateMean(b, untold), nil
 }
 
 func (out *Weights) check(w weigher) error {
@@ -266,22 +266,23 @@ func (out *Weights) check(w weigher) error {
 
 // law returns the distribution of released weights, given noise that is Laplace or close to normal.
 // Untold measures the differences between pool and private records that weights cannot remove.
-func (w weigher) law(out *Weights, laplace bool) (*fitting.WeightLaw,
+func (w weigher) law(out *Weights, laplace bool) (*fitting.WeightErrors,
 	fitting.UnreleasedShift) {
 	x := w.Design.Rows(w.Rows)
 	fit := fitting.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.Ratio != nil {
-		return fitting.LawOfTilt(x, fit,
-			out.NoiseSD*w.Design.Norm()), fitting.UnreleasedShift{Records: out.about()}
+		return fitting.TiltErrorsOf(x, fit,
+			out.NoiseSD*w.Design.MaxRowNorm()), fitting.UnreleasedShift{Records: out.about()}
 	}
 	if out.Means == nil { // because noise hides the number of records
-		return fitting.LawOf(x, fit,
+		return fitting.WeightErrorsOf(x, fit,
 			fitting.Noise{}), fitting.UnreleasedShift{Records: out.about()}
 	}
 	noise := w.noise(out, laplace)
-	return fitting.LawOf(x, fit, noise), fitting.UnreleasedShiftOf(w.Design, x, out.Means, noise,
-		out.Lambda,
-		out.about())
+	return fitting.WeightErrorsOf(x, fit, noise),
+		fitting.UnreleasedShiftOf(w.Design, x, out.Means, noise,
+			out.Lambda,
+			out.about())
 }
 
 // fresh makes the public random generator that simulates noise. Readers of a release get the same.
@@ -316,7 +317,7 @@ func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]s
 			m.Shares = means[b.Start : b.Start+b.Width]
 		} else {
 			m.Mean = means[b.Start]
-			m.Bins = fitting.BinsOf(d, b, means)
+			m.Bins = fitting.BinMeans(d, b, means)
 		}
 		out = append(out, m)
 	}
