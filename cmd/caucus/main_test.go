@@ -118,7 +118,7 @@ func runScripts(t *testing.T, dir string) {
 		// [long] marks a line that repeats for another case what a line without the mark already
 		// checks.
 		Condition: func(name string) (bool, error) { return name == "long" && testlevel.Long(), nil },
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "complains": complains, "append": appendLine, "admissions": admissions, "untouched": untouched, "doctor": doctor, "exports": exports, "stays": staysCommand, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "complains": complains, "append": appendLine, "admissions": admissions, "untouched": untouched, "doctor": doctor, "exports": exports, "stays": staysCommand, "changes": changesCommand, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
 	})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -77,11 +76,11 @@ func staysCommand(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return
 	}
-	var r struct {
-		Result struct{ Body lifetable.Table }
+	released := bodyOf[lifetable.Table](ts, args[0])
+	if len(released.Groups) != len(counted) {
+		ts.Fatalf("%s has %d groups, by hand %d", args[0], len(released.Groups), len(counted))
 	}
-	ts.Check(json.Unmarshal([]byte(told), &r))
-	for _, g := range r.Result.Body.Groups {
+	for _, g := range released.Groups {
 		bins, s, n := counted[g.Level], 1., 0
 		for _, b := range bins {
 			n += b[0] + b[1]
@@ -91,7 +90,7 @@ func staysCommand(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		for j, p := range g.Points {
 			d, c := bins[j][0], bins[j][1]
-			if sd := r.Result.Body.NoiseSD * math.Sqrt(float64(2*len(bins)-1-2*j)); math.Abs(
+			if sd := released.NoiseSD * math.Sqrt(float64(2*len(bins)-1-2*j)); math.Abs(
 				p.AtRisk-float64(n)) > 10*sd {
 				ts.Fatalf("%s: %g at risk at interval %d, by hand %d ± %g", g.Level, p.AtRisk, j, n, sd)
 			}
