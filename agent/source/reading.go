@@ -171,8 +171,8 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 		Notes: r.bound.Notes,
 	}
 	if words := own.FilledText(dataset.MissingColumns(r.Odd)); words != "" {
-		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them; in other studies "+
-			"stand in their place: "+words)
+		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them, survival "+
+			"and regress leave the record out; in other studies stand in their place: "+words)
 	}
 	if progress != nil {
 		r.Notes = append(r.Notes, mapping.Advice(sample.Table, own)...)

@@ -2,7 +2,6 @@ package regress
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"caucus/aggregation/shares"
@@ -187,21 +186,4 @@ func (m *Moments) Deviation(draws int) (float64, error) {
 		return 0, err
 	}
 	return math.Sqrt(float64(draws) * privacy.VarianceOf(t.Mechanism, t.Bound, 0, m.Cells())), nil
-}
-
-// Counts describes one site's sums before noise: how many records they have, and the mean of each
-// column, in the schema's unit.
-func (m *Moments) Counts(values []int64) ([]string, int64) {
-	one := OfSquare * m.One * m.One
-	n := values[0] / one
-	lines := []string{fmt.Sprintf("records with the outcome and all columns: %d", n)}
-	for j, c := range append(append([]Column{}, m.Columns...), m.Outcome) {
-		if n == 0 {
-			break
-		}
-		off := float64(values[m.Cell(0, j+1)]) / float64(OfProduct*m.One*m.One*n)
-		v := c.Low + (c.High-c.Low)*(c.Mean+c.Scale*off)
-		lines = append(lines, fmt.Sprintf("mean of %s: about %.4g", c.Name(), v))
-	}
-	return lines, one
 }

@@ -187,3 +187,21 @@ func (t Task) Work(records int) (study.Work, error) {
 	return study.Work{Rest: t.CommonWork(records) +
 		float64(records)*float64(4*t.Moments.Cells()+20*t.Moments.Dim())}, nil
 }
+
+// Counts implements study.Counter: it describes one site's sums before noise, how many records they
+// have and the mean of each column, in the schema's unit.
+func (t Task) Counts(values []int64) ([]string, int64) {
+	m := t.Moments
+	one := OfSquare * m.One * m.One
+	n := values[0] / one
+	lines := []string{fmt.Sprintf("records with the outcome and all columns: %d", n)}
+	for j, c := range append(append([]Column{}, m.Columns...), m.Outcome) {
+		if n == 0 {
+			break
+		}
+		off := float64(values[m.Cell(0, j+1)]) / float64(OfProduct*m.One*m.One*n)
+		v := c.Low + (c.High-c.Low)*(c.Mean+c.Scale*off)
+		lines = append(lines, fmt.Sprintf("mean of %s: about %.4g", c.Name(), v))
+	}
+	return lines, one
+}
