@@ -12,6 +12,7 @@ import (
 	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -116,9 +117,9 @@ func TestStudy(t *testing.T) {
 // TestRecords: contributions made of records, for kinds with negative sums and different weights,
 // add up to the sum of a single coordinator.
 func TestRecords(t *testing.T) {
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 300
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	records, _ := must2(schema.EncodeLabelled(table))
 	for _, of := range []study.Proposal{
 		{Kind: "classify", Mechanism: "cross"},

@@ -11,6 +11,7 @@ import (
 	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds/planning"
@@ -24,9 +25,9 @@ const drawsOf = "CAUCUS_TEST_DRAWS"
 // secrets returns the random numbers of servers and parties for one study, always with the same
 // plan, party and records.
 func secrets(t *testing.T) map[string][]byte {
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 100
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	records, _ := must2(schema.EncodeLabelled(table))
 	p := must(planning.Complete(study.Proposal{
 		Name: "s", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Epsilon: 1, Noise: study.NoiseAggregators,

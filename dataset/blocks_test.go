@@ -1,13 +1,17 @@
-package dataset
+package dataset_test
 
-import "testing"
+import (
+	"testing"
+
+	"caucus/dataset/public"
+)
 
 // TestBlocks: blocks cover the encoded columns, and encoded hospital records keep the properties of
 // blocks, odd cells included.
 func TestBlocks(t *testing.T) {
-	config := DefaultHospitalConfig()
+	config := public.DefaultHospitalConfig()
 	config.Records = 500
-	table, schema := Hospitals(config)
+	table, schema := public.Hospitals(config)
 	records, _, err := schema.Encode(table)
 	if err != nil {
 		t.Fatal(err)

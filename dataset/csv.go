@@ -80,19 +80,19 @@ func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := newTableBuilder(rows.Columns())
+	b, err := NewTableBuilder(rows.Columns())
 	if err != nil {
 		return nil, err
 	}
 	for {
 		row, _, err := rows.Next()
 		if errors.Is(err, io.EOF) {
-			return b.table(), nil
+			return b.Table(), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		b.add(row)
+		b.Add(row)
 	}
 }
 
@@ -159,7 +159,7 @@ func (c *csvRows) Next() (row []string, ok bool, err error) {
 			continue
 		}
 		return nil, false, fmt.Errorf("read table: line %d has %d cells, expected %d (%s)%s",
-			c.line, len(row), len(c.names), showColumns(c.names), delimiterHint(row, c.names))
+			c.line, len(row), len(c.names), NamesOrCount(c.names), delimiterHint(row, c.names))
 	}
 }
 

@@ -17,7 +17,7 @@ func (s Schema) Decode(x *mat.Dense) (*Table, error) {
 	if n > 0 && d != s.Dim() {
 		return nil, fmt.Errorf("decode rows: they have %d columns, the schema encodes %d", d, s.Dim())
 	}
-	b, err := newTableBuilder(s.FeatureColumns())
+	b, err := NewTableBuilder(s.FeatureColumns())
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +33,9 @@ func (s Schema) Decode(x *mat.Dense) (*Table, error) {
 				k++
 			}
 		}
-		b.add(cells)
+		b.Add(cells)
 	}
-	return b.table(), nil
+	return b.Table(), nil
 }
 
 func (f *Feature) decode(v []float64, missing string) string {

@@ -1,17 +1,20 @@
-package dataset
+package dataset_test
 
 import (
 	"math"
 	"testing"
+
+	"caucus/dataset"
+	"caucus/dataset/public"
 )
 
 // TestDecode: encoding, decoding and encoding again gives the same rows.
 func TestDecode(t *testing.T) {
-	config := DefaultHospitalConfig()
+	config := public.DefaultHospitalConfig()
 	config.Records = 300
-	table, schema := Hospitals(config)
+	table, schema := public.Hospitals(config)
 	schema.Features = append(schema.Features,
-		Feature{Column: "extra", Kind: Numeric, Min: 0, Max: 3, Log: true, FlagMissing: true})
+		dataset.Feature{Column: "extra", Kind: dataset.Numeric, Min: 0, Max: 3, Log: true, FlagMissing: true})
 	cells := []string{"", "0", "3", "1.23456", "-4", "soup"}
 	rows := make([][]string, table.Rows())
 	names := append(table.Columns(), "extra")
@@ -22,7 +25,7 @@ func TestDecode(t *testing.T) {
 		}
 		rows[i] = append(rows[i], cells[i%len(cells)])
 	}
-	table, err := NewTable(names, rows)
+	table, err := dataset.NewTable(names, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package dataset is about tables and how files become tables.
 //
 // It turns files into numbers for an agent at a party, for a simulation, and for a person who
-// applies a release. Readers ([ReadCSV], [NewLines], [ReadIDX]) turn a file into a [Table] of text
+// applies a release. Readers ([ReadCSV], [NewLines]) turn a file into a [Table] of text
 // cells. A [Schema], public and fixed before any record is seen, turns a table into [Records] with
 // features in [0,1]. A [Map], fitted on public rows alone, turns these into model features of norm
 // at most 1. The noise is calibrated to that bound.
@@ -23,14 +23,14 @@
 // map, add a Kind of Map, like [FitFAMD], which scales each column separately. Maps can be chained
 // ([Map.ComposeWith]).
 //
-// This package opens no files. Readers take an io.Reader, known sets an fs.FS.
+// This package opens no files. Readers take an io.Reader.
 //
 // # In which order to read it
 //
 // No file uses a declaration of a later one, except that the maps of part 4 use each other.
 //
 //  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go,
-//     lines.go, quoted.go, idx.go.
+//     lines.go, quoted.go.
 //  2. Schemas: schema.go, celltext.go (values of other formats as text; days are in package
 //     dates), schemacheck.go, within.go (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
@@ -39,5 +39,5 @@
 //  5. Questions: where.go (conditions), outside.go (their meaning in a schema), ask.go;
 //     encodedtable.go (a table's records, encoded when they are selected), coding.go (records of
 //     equal length in bytes, for a table on disk), parts.go (a file part by part).
-//  6. Also: draft.go (a first schema), known.go, hospitals.go (known sets).
+//  6. Also: usual.go (what columns usually hold: marks of missing values, formats of dates).
 package dataset

@@ -101,7 +101,7 @@ func (s Schema) checkColumns(t *Table, needed []string) error {
 	if shared := SharedNamesNote(missing, have); shared != "" {
 		hint = shared
 	}
-	return fmt.Errorf("no column %s; the file has %s%s", quoteNames(missing), showColumns(have),
+	return fmt.Errorf("no column %s; the file has %s%s", quoteNames(missing), NamesOrCount(have),
 		hint)
 }
 

@@ -26,7 +26,7 @@ func (s Schema) checkComparison(of comparison) error {
 	if of.column != s.Label.Column {
 		f, ok := s.featureOf(of.column)
 		if !ok {
-			return fmt.Errorf("column %q is no feature and not the label: the schema has %s", of.column, showColumns(append(s.FeatureColumns(), s.Label.Column)))
+			return fmt.Errorf("column %q is no feature and not the label: the schema has %s", of.column, NamesOrCount(append(s.FeatureColumns(), s.Label.Column)))
 		}
 		if levels = append(slices.Clone(f.Levels), otherLevel); f.Kind == Numeric {
 			bounds = &f

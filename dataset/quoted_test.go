@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -357,6 +358,16 @@ func TestQuotedAsCSV(t *testing.T) {
 			t.Fatalf("%q: %v (%v), want %v", text.Bytes(), got, err, want)
 		}
 	})
+}
+
+// realData returns the folder of public data sets, or skips the test.
+func realData(t testing.TB) fs.FS {
+	t.Helper()
+	dir := os.Getenv("CAUCUS_DATA")
+	if dir == "" {
+		t.Skip("CAUCUS_DATA is not set: it names the folder of public data sets this test reads")
+	}
+	return os.DirFS(dir)
 }
 
 // TestQuotedReal: real files of text are read as NewLines reads them, or as ReadCSV does if quoted

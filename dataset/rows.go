@@ -71,7 +71,7 @@ func CollectRows(rows Rows) (CollectedRows, error) {
 		out.Table = newTable(0, nil)
 		return out, nil
 	}
-	b, err := newTableBuilder(names)
+	b, err := NewTableBuilder(names)
 	if err != nil {
 		return fail(err)
 	}
@@ -99,12 +99,12 @@ func CollectRows(rows Rows) (CollectedRows, error) {
 				noText[i]++
 			}
 		}
-		b.add(row)
+		b.Add(row)
 	}
 	out.Remarks = rows.Remarks()
 	for i, n := range noText {
 		out.Remarks = appendRemark(out.Remarks, names[i], ProblemNotText, n)
 	}
-	out.Table = b.table()
+	out.Table = b.Table()
 	return out, nil
 }

@@ -152,17 +152,6 @@ func TestParseSchemaErrors(t *testing.T) {
 func FuzzParseSchema(f *testing.F) {
 	f.Add([]byte(clinic))
 	f.Add([]byte("label: {column: y, classes: [a, b]}\nfeatures: [{columns: [p0..p9], kind: numeric, min: 0, max: 1}]\ncolumns: [y, p0..p9]\n"))
-	for _, name := range KnownDatasetNames() {
-		k, err := LoadKnownDataset(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		text, err := k.Schema.YAML()
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) > 1<<13 {
 			return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"caucus/internal/csvfile"
 )
@@ -127,7 +128,8 @@ func (t *Table) Write(out *csvfile.Writer) error {
 	return nil
 }
 
-func (t *Table) with(name, value string) *Table {
+// With returns the table with another column, which has the same text in each row.
+func (t *Table) With(name, value string) *Table {
 	added := column{name: name, values: []string{value},
 		codes: codes{narrow: make([]uint8, t.rows)}}
 	return newTable(t.rows, append(slices.Clone(t.columns), added))
@@ -138,6 +140,20 @@ func (t *Table) column(name string) *column {
 		return &t.columns[i]
 	}
 	return nil
+}
+
+// NewByteTable makes a table of whole numbers from 0 to 255: cells holds each column's values, all
+// of the same length. It keeps the slices. The names must be distinct.
+func NewByteTable(names []string, cells [][]uint8) *Table {
+	values := make([]string, 256) // the text of byte v gets code v
+	for v := range values {
+		values[v] = strconv.Itoa(v)
+	}
+	columns := make([]column, len(names))
+	for i, name := range names {
+		columns[i] = column{name: name, values: values, codes: codes{narrow: cells[i]}}
+	}
+	return newTable(len(cells[0]), columns)
 }
 
 func newTable(rows int, columns []column) *Table {

@@ -8,18 +8,20 @@ import (
 	"strings"
 )
 
-type tableBuilder struct {
+// TableBuilder makes a Table row by row. It stores each distinct text of a column once.
+type TableBuilder struct {
 	rows    int
 	columns []column
 	codeOf  []map[string]uint32 // per column: value → code
 	last    []uint32            // per column: the code of the row before
 }
 
-func newTableBuilder(names []string) (*tableBuilder, error) {
+// NewTableBuilder starts a table of these columns. It fails if a name is empty or repeated.
+func NewTableBuilder(names []string) (*TableBuilder, error) {
 	if len(names) == 0 {
 		return nil, errors.New("make table: there are no columns")
 	}
-	b := &tableBuilder{
+	b := &TableBuilder{
 		columns: make([]column, len(names)),
 		codeOf:  make([]map[string]uint32, len(names)),
 		last:    make([]uint32, len(names)),
@@ -39,8 +41,9 @@ func newTableBuilder(names []string) (*tableBuilder, error) {
 	return b, nil
 }
 
-// add appends a row. It copies the cells, so the caller may reuse slice and strings.
-func (t *tableBuilder) add(cells []string) {
+// Add appends a row, with a cell for each column. It copies the cells, so the
+// caller may reuse slice and strings.
+func (t *TableBuilder) Add(cells []string) {
 	for i, cell := range cells {
 		c := &t.columns[i]
 		// Neighbouring rows are often alike, and comparing is cheaper than hashing.
@@ -61,7 +64,8 @@ func (t *tableBuilder) add(cells []string) {
 	t.rows++
 }
 
-func (t *tableBuilder) table() *Table { return newTable(t.rows, t.columns) }
+// Table returns the rows so far. Add nothing afterwards.
+func (t *TableBuilder) Table() *Table { return newTable(t.rows, t.columns) }
 
 func listNames(names []string) string {
 	const most = 12
@@ -71,9 +75,9 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// showColumns lists a file's columns. If a name is a number it only gives how many there are,
+// NamesOrCount lists a file's columns. If a name is a number it only gives how many there are,
 // because the first record may have been read as the header, and no record may appear in an error.
-func showColumns(names []string) string {
+func NamesOrCount(names []string) string {
 	if slices.ContainsFunc(names, isNumber) {
 		return fmt.Sprintf("%d columns, some with numbers for names", len(names))
 	}
@@ -88,7 +92,7 @@ func isNumber(text string) bool {
 // NewTable makes a table of the named columns and rows. It fails if a name is empty or repeated, or
 // if a row has another number of cells.
 func NewTable(columns []string, rows [][]string) (*Table, error) {
-	b, err := newTableBuilder(columns)
+	b, err := NewTableBuilder(columns)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +101,9 @@ func NewTable(columns []string, rows [][]string) (*Table, error) {
 			return nil, fmt.Errorf("make table: row %d has %d cells for %d columns", i, len(row),
 				len(columns))
 		}
-		b.add(row)
+		b.Add(row)
 	}
-	return b.table(), nil
+	return b.Table(), nil
 }
 
 // Concat joins the rows of all tables under the columns of the first. It fails if a later table has
@@ -109,7 +113,7 @@ func Concat(tables ...*Table) (*Table, error) {
 		return nil, errors.New("join tables: there are none")
 	}
 	names := tables[0].Columns()
-	b, err := newTableBuilder(names)
+	b, err := NewTableBuilder(names)
 	if err != nil {
 		return nil, err
 	}
@@ -119,14 +123,14 @@ func Concat(tables ...*Table) (*Table, error) {
 			return !t.Has(s)
 		}) {
 			return nil, fmt.Errorf("join tables: table %d has the columns %s, the first has %s",
-				n, showColumns(t.Columns()), showColumns(names))
+				n, NamesOrCount(t.Columns()), NamesOrCount(names))
 		}
 		for r := range t.rows {
 			for i, name := range names {
 				row[i], _ = t.Cell(r, name)
 			}
-			b.add(row)
+			b.Add(row)
 		}
 	}
-	return b.table(), nil
+	return b.Table(), nil
 }

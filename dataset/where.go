@@ -44,7 +44,7 @@ func (c Condition) Rows(t *Table) ([]bool, error) {
 	for _, name := range c.Columns() {
 		if !t.Has(name) {
 			return nil, fmt.Errorf("answer %q: no column %q; the table has %s", c.text, name,
-				showColumns(t.Columns()))
+				NamesOrCount(t.Columns()))
 		}
 	}
 	return c.root.rows(t), nil

@@ -16,6 +16,7 @@ import (
 	"caucus/analyst/simulate"
 	"caucus/auxdata/support"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/learners"
 	"caucus/study"
 	"caucus/study/reweigh"
@@ -80,9 +81,9 @@ func loadJiElkan(l *lab) (*jiElkanData, error) {
 	d := &jiElkanData{}
 	where := `sex == "Male"`
 	if l.Quick {
-		c := dataset.DefaultHospitalConfig()
+		c := public.DefaultHospitalConfig()
 		c.Seed, c.Records = l.Seed, 3000
-		table, d.full = dataset.Hospitals(c)
+		table, d.full = public.Hospitals(c)
 		where = `sex == "male"`
 	} else {
 		known, train, _, err := l.tables("adult")

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 
 	"caucus/dataset"
+	"caucus/dataset/public"
 )
 
 // airplaneHorse is the set of CIFAR-10's airplanes and horses: JPEG files in a tar.gz, in CLASS
@@ -86,7 +87,7 @@ func readAirplaneHorse(dir, part string) (*dataset.Table, error) {
 	}
 	// ReadIDX takes one channel, so the three planes stand below each other.
 	n := uint32(len(labels))
-	return dataset.ReadIDX(idx(pixels, n, 96, 32), idx(labels, n))
+	return public.ReadIDX(idx(pixels, n, 96, 32), idx(labels, n))
 }
 
 // idx returns a file of bytes in the format of MNIST.

@@ -20,12 +20,13 @@ import (
 
 	"caucus/dataset"
 	"caucus/dataset/database"
+	"caucus/dataset/public"
 	"caucus/internal/testserver"
 )
 
 func hospital(t *testing.T) (*dataset.Table, string) {
 	t.Helper()
-	table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
+	table, schema := public.Hospitals(public.DefaultHospitalConfig())
 	text, err := schema.YAML()
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"caucus/dataset"
+	"caucus/dataset/public"
 )
 
 type dealt struct {
@@ -36,7 +37,7 @@ func (o Options) data() (dealt, error) {
 	out := dealt{name: "generated hospital data", group: "age >= 60",
 		explaining: []string{"age", "sex", "admissions_before"}}
 	var table *dataset.Table
-	if known, err := dataset.LoadKnownDataset("adult"); err == nil && o.Known != nil {
+	if known, err := public.LoadKnownDataset("adult"); err == nil && o.Known != nil {
 		table, err = known.Load(o.Known, "train")
 		if err != nil {
 			o.Note("note: %v; using generated hospital data", err)
@@ -47,9 +48,9 @@ func (o Options) data() (dealt, error) {
 		}
 	}
 	if !out.real {
-		c := dataset.DefaultHospitalConfig()
+		c := public.DefaultHospitalConfig()
 		c.Seed, c.Records = o.Seed, o.Records
-		table, out.schema = dataset.Hospitals(c)
+		table, out.schema = public.Hospitals(c)
 	}
 	// drops the file's format, because files for agents have a header and commas
 	out.schema = out.schema.WithoutFormat()

@@ -12,6 +12,7 @@ import (
 	"caucus/analyst/forecast"
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 	"caucus/learners"
 	"caucus/privacy"
@@ -138,15 +139,15 @@ func TestCoefficientsForeseen(t *testing.T) {
 
 func foreseenSet(t *testing.T, set string, rows int) (dataset.Schema, *dataset.Table) {
 	if set == "hospitals" {
-		c := dataset.DefaultHospitalConfig()
+		c := public.DefaultHospitalConfig()
 		c.Records = rows
-		table, schema := dataset.Hospitals(c)
+		table, schema := public.Hospitals(c)
 		return schema, table
 	}
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	known := must(dataset.LoadKnownDataset(set))
+	known := must(public.LoadKnownDataset(set))
 	return known.Schema, must(known.Load(os.DirFS(dir), "train"))
 }

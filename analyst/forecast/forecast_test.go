@@ -10,6 +10,7 @@ import (
 
 	"caucus/analyst/forecast"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
@@ -20,9 +21,9 @@ import (
 // proposed returns a plan on a pool of generated hospitals' records.
 func proposed(t *testing.T, parties int, change func(*study.Proposal)) planning.PreparedPlan {
 	t.Helper()
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 400
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	p := study.Proposal{Name: "x", Epsilon: 1, Records: 100, KindTerms: []byte(`{"class_shares":[0.7,0.3]}`), Map: dataset.Components{Project: 8}, Deadline: time.Now().Add(time.Hour)}
 	for range parties {
 		p.Roster = append(p.Roster,

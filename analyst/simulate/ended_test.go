@@ -11,14 +11,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 )
 
 func small(t *testing.T) Classify {
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 600
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	all, _, err := schema.EncodeLabelled(table)
 	if err != nil {
 		t.Fatal(err)

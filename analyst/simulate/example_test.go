@@ -6,6 +6,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -13,7 +14,7 @@ import (
 // Run a simulation: 200 virtual parties vote on a public pool. The release hides all records of
 // each party.
 func ExampleClassify() {
-	table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
+	table, schema := public.Hospitals(public.DefaultHospitalConfig())
 	records, _, err := schema.EncodeLabelled(table)
 	if err != nil {
 		panic(err)
@@ -36,7 +37,7 @@ func ExampleClassify() {
 
 // Two plans run on the same records; each party trains once for both.
 func ExampleDeal() {
-	table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
+	table, schema := public.Hospitals(public.DefaultHospitalConfig())
 	records, _, err := schema.EncodeLabelled(table)
 	if err != nil {
 		panic(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"caucus/analyst/simulate"
-	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/study"
 )
 
@@ -19,9 +19,9 @@ func TestRecordsTakeLittleMemory(t *testing.T) {
 		return int(m.HeapAlloc)
 	}
 	before, during := heap(), 0
-	config := dataset.DefaultHospitalConfig()
+	config := public.DefaultHospitalConfig()
 	config.Records = 40_000
-	table, schema := dataset.Hospitals(config)
+	table, schema := public.Hospitals(config)
 	records, _, err := schema.EncodeLabelledLater(table, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 	"caucus/study"
 	"caucus/study/reweigh/weighed"
@@ -23,7 +24,7 @@ func TestQueryCoverage(t *testing.T) {
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	known, err := dataset.LoadKnownDataset("adult")
+	known, err := public.LoadKnownDataset("adult")
 	if err != nil {
 		t.Fatal(err)
 	}

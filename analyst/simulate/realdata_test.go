@@ -8,6 +8,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
@@ -21,7 +22,7 @@ func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dat
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	k, err := dataset.LoadKnownDataset(name)
+	k, err := public.LoadKnownDataset(name)
 	if err != nil {
 		t.Fatal(err)
 	}

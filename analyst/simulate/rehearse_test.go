@@ -6,6 +6,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds/planning"
@@ -14,7 +15,7 @@ import (
 // Rehearse a plan with virtual parties before asking real ones: the same inputs give the same
 // release, which protects nobody and is marked as simulated.
 func ExampleRehearse_threeHospitals() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
 		SizeSkew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {

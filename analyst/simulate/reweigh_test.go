@@ -14,6 +14,7 @@ import (
 	"caucus/aggregation/fitting"
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 	"caucus/study"
 	"caucus/study/reweigh"
@@ -27,7 +28,7 @@ func TestReweighAdult(t *testing.T) {
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
 	}
-	k, err := dataset.LoadKnownDataset("adult")
+	k, err := public.LoadKnownDataset("adult")
 	if err != nil {
 		t.Fatal(err)
 	}

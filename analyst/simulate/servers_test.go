@@ -13,6 +13,7 @@ import (
 
 	secret "caucus/aggregation/shares"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
@@ -24,9 +25,9 @@ import (
 // hospitalDeal deals generated hospital data to this number of parties and makes a task.
 func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Finisher) {
 	t.Helper()
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 3000
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	records, _, err := schema.EncodeLabelled(table)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +262,7 @@ func TestAggregatorsFigures(t *testing.T) {
 // parties.
 func knownSplit(t *testing.T, name string) Split {
 	t.Helper()
-	known, err := dataset.LoadKnownDataset(name)
+	known, err := public.LoadKnownDataset(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/dataset/mapping"
+	"caucus/dataset/public"
 )
 
 func newDataset(c *console.Console) *cobra.Command {
@@ -50,7 +51,7 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 			if err != nil {
 				return err
 			}
-			schema, left, err := dataset.DraftSchema(table, label)
+			schema, left, err := public.DraftSchema(table, label)
 			if err != nil {
 				return err
 			}
@@ -69,8 +70,8 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 			c.Note("a draft: check every bound and level against what is publicly known, not against private data")
 			doc := struct {
 				dataset.Schema
-				LeftOut []dataset.OmittedColumn `json:"left_out"`
-			}{schema, append([]dataset.OmittedColumn{}, left...)}
+				LeftOut []public.OmittedColumn `json:"left_out"`
+			}{schema, append([]public.OmittedColumn{}, left...)}
 			return c.Print(doc, func(w io.Writer) { w.Write(text) })
 		},
 	}
@@ -120,8 +121,8 @@ func listKnown(c *console.Console) error {
 		Classes []string `json:"classes"`
 	}
 	var rows []row
-	for _, n := range dataset.KnownDatasetNames() {
-		k, err := dataset.LoadKnownDataset(n)
+	for _, n := range public.KnownDatasetNames() {
+		k, err := public.LoadKnownDataset(n)
 		if err != nil {
 			return err
 		}

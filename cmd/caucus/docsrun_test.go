@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 )
 
@@ -239,9 +239,9 @@ func pageFolder(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	config := dataset.DefaultHospitalConfig()
+	config := public.DefaultHospitalConfig()
 	config.Records = 800
-	table, schema := dataset.Hospitals(config)
+	table, schema := public.Hospitals(config)
 	for _, name := range []string{"records.csv", "our-patients.csv", "patients.csv", "ward.csv",
 		"public.csv"} {
 		if err := writeHospital(name, schema, table, false); err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/dataset/dates"
+	"caucus/dataset/public"
 )
 
 // exports writes schema.yaml, pool.csv and test.csv. For each of five hospitals it also writes a
@@ -29,9 +30,9 @@ func exports(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: exports")
 	}
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Sites, c.Records, c.Seed, c.ReturningShare = 7, 3500, 17, 0.4
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	schema.Party = ""
 	text, err := schema.YAML()
 	ts.Check(err)

@@ -24,6 +24,7 @@ import (
 	"caucus/dataset/dates"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
+	"caucus/dataset/public"
 )
 
 // agreed is the schema on which five hospitals agreed.
@@ -53,7 +54,7 @@ func heartRecords(t *testing.T) map[string][][]string {
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of public data sets this test reads")
 	}
-	known, err := dataset.LoadKnownDataset("heart_disease")
+	known, err := public.LoadKnownDataset("heart_disease")
 	if err != nil {
 		t.Fatal(err)
 	}

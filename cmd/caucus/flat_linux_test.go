@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 )
 
@@ -52,9 +52,9 @@ func peak(t *testing.T, dir string, args ...string) (megabytes, seconds float64)
 // records writes a file of made-up hospital records.
 func records(t *testing.T, file string, n int, seed uint64) {
 	t.Helper()
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records, c.Seed = 10_000, seed
-	table, _ := dataset.Hospitals(c)
+	table, _ := public.Hospitals(c)
 	rng, rows := rand.New(rand.NewPCG(seed, 1)), make([]int, n)
 	for i := range rows {
 		rows[i] = rng.IntN(table.Rows())

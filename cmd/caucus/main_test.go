@@ -22,6 +22,7 @@ import (
 	"caucus/cmd/internal/console"
 	"caucus/cmd/internal/siteverbs"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 )
 
@@ -151,9 +152,9 @@ func setup(e *testscript.Env) error {
 		return err
 	}
 	// Records like the generated ones of simulations, even if the hospitals are real.
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 60
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	return writeHospital(filepath.Join(e.WorkDir, "generated.csv"), schema, table, false)
 }
 
@@ -162,13 +163,13 @@ func admissions(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: admissions file records seed")
 	}
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	var err error
 	c.Records, err = strconv.Atoi(args[1])
 	ts.Check(err)
 	c.Seed, err = strconv.ParseUint(args[2], 10, 64)
 	ts.Check(err)
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	ts.Check(writeHospital(ts.MkAbs(args[0]), schema, table, false))
 }
 
@@ -178,7 +179,7 @@ func hospitals(dir string) (group string, err error) {
 	var table *dataset.Table
 	var schema dataset.Schema
 	if data := os.Getenv("CAUCUS_DATA"); data != "" {
-		known, err := dataset.LoadKnownDataset("heart_disease")
+		known, err := public.LoadKnownDataset("heart_disease")
 		if err != nil {
 			return "", err
 		}
@@ -187,9 +188,9 @@ func hospitals(dir string) (group string, err error) {
 		}
 		schema = known.Schema.WithoutFormat() // the files written here have a header
 	} else {
-		c := dataset.DefaultHospitalConfig()
+		c := public.DefaultHospitalConfig()
 		c.Sites, c.Records = 4, 920
-		table, schema = dataset.Hospitals(c)
+		table, schema = public.Hospitals(c)
 	}
 	for _, feature := range schema.Features {
 		if feature.Kind == dataset.Categorical {

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 )
 
@@ -254,9 +254,9 @@ func TestMistakes(t *testing.T) {
 	}
 	m := &mistakes{t: t, ctx: t.Context(), golden: golden,
 		hide: strings.NewReplacer(dir, "/home/me", port, "7443", other, "7444")}
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 300
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	text, err := schema.YAML()
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"caucus/agent/source"
 	"caucus/analyst/terms"
 	"caucus/cmd/internal/console"
-	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/ratio/estimated"
@@ -32,9 +32,9 @@ import (
 // patients were readmitted; odd.csv, unlabelled, with one age and impossible glucose; nobody.csv,
 // without records.
 func clinics(dir string) error {
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Sites, c.Records, c.Seed = 1, 10_000, 7
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	var of [2][]int
 	for i := range table.Rows() {
 		text, _ := table.Cell(i, schema.Label.Column)

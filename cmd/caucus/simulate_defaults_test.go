@@ -9,6 +9,7 @@ import (
 
 	"caucus/cmd/internal/console"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/learners"
 	"caucus/study"
 	"caucus/study/classify"
@@ -20,7 +21,7 @@ import (
 // its kind, except for virtual parties and pools. If a flag's default stands for an empty field,
 // both mean the same.
 func TestSimulateDefaults(t *testing.T) {
-	_, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
+	_, schema := public.Hospitals(public.DefaultHospitalConfig())
 	// Sizes depend on the simulation; an open width or open edges follow from the pool.
 	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true,
 		"per_party": true, "parts": true, "edges": true}

@@ -12,6 +12,7 @@ import (
 	"caucus/cmd/internal/console"
 	"caucus/cmd/internal/input"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -145,7 +146,7 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 	case rf.known != "" && rf.reading.Given():
 		return schema, nil, nil, console.Usagef("--dataset knows how its files are written: leave --mapping, --delimiter, --encoding, --decimal and --sheet out")
 	case rf.known != "":
-		known, err := dataset.LoadKnownDataset(rf.known)
+		known, err := public.LoadKnownDataset(rf.known)
 		if err != nil {
 			return schema, nil, nil, console.Usagef("%w", err)
 		}
@@ -184,13 +185,13 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 	case rf.test != "" || rf.schema != "":
 		return schema, nil, nil, console.Usagef("there are no records for the parties: give --train FILE with labelled records that the study's schema describes, or ask caucus forecast, which makes records up")
 	}
-	config := dataset.DefaultHospitalConfig()
+	config := public.DefaultHospitalConfig()
 	config.Seed = rf.seed
 	config.Records = rf.records
 	if rf.records < 100 {
 		return schema, nil, nil, console.Usagef("generate: %d: give at least 100", rf.records)
 	}
-	train, schema = dataset.Hospitals(config)
+	train, schema = public.Hospitals(config)
 	return schema, train, nil, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"caucus/dataset"
+	"caucus/dataset/public"
 )
 
 func gzipped(t testing.TB, b []byte) []byte {
@@ -252,7 +253,7 @@ func TestWorkbook(t *testing.T) {
 
 // TestWorkbookAgrees compares texts and numbers with excelize.
 func TestWorkbookAgrees(t *testing.T) {
-	table, _ := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 200, Seed: 3,
+	table, _ := public.Hospitals(public.HospitalConfig{Sites: 2, Records: 200, Seed: 3,
 		SizeSkew:       1,
 		ReturningShare: .25, Missing: .1})
 	b := workbook(t, "S", func(f *excelize.File) {

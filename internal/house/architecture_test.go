@@ -246,6 +246,7 @@ var beyondSites = []string{
 	"auxdata/support",
 	"cmd/caucus",
 	"coordinator",
+	"dataset/public",
 	"protocol/admin",
 	"protocol/server",
 	"study/classifier/fitted",

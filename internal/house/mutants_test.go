@@ -883,7 +883,7 @@ var mutants = []mutant{
 		found: "TestNamed",
 	},
 	{
-		name: "texts of each row's own are levels of a draft", room: "dataset", file: "draft.go",
+		name: "texts of each row's own are levels of a draft", room: "dataset/public", file: "draft.go",
 		old: " || len(levels) > 2 && 2*len(levels) > present", new: "",
 		found: "TestDraftIdentifiers",
 	},

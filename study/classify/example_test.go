@@ -6,6 +6,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/study"
 	"caucus/study/classify/trained"
 	"caucus/study/kinds/planning"
@@ -13,7 +14,7 @@ import (
 
 // Three hospitals agree on a plan from public data alone, send noisy sums, and get a classifier.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
 		SizeSkew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {

@@ -12,6 +12,7 @@ import (
 	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
@@ -32,9 +33,9 @@ import (
 func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset.Map,
 	*dataset.Records) {
 	t.Helper()
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = records
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	all, _, err := schema.EncodeLabelled(table)
 	if err != nil {
 		t.Fatal(err)
@@ -286,9 +287,9 @@ func Fails(all []evidence.Finding) (out []string) {
 func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool,
 	*dataset.Records) {
 	t.Helper()
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = records
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	var poolRows, rest []int
 	for i := range table.Rows() {
 		if i%4 == 0 {
@@ -318,9 +319,9 @@ func About(p study.Plan, where string) study.Plan {
 // ProposalData makes 200 admissions of made-up hospitals, the same at each call.
 func ProposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
 	t.Helper()
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 200
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	return schema, table
 }
 

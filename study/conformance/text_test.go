@@ -10,6 +10,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/conformance"
@@ -186,7 +187,7 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 		len(s.Features) != len(full.Features) || s.Missing != full.Missing {
 		t.Errorf("the meaning of a schema is %+v", s)
 	}
-	table, _ := dataset.Hospitals(dataset.DefaultHospitalConfig())
+	table, _ := public.Hospitals(public.DefaultHospitalConfig())
 	schema.Delimiter, schema.Comment = ";", "#"
 	made, err := planning.Propose(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}},
 		schema,

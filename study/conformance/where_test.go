@@ -11,6 +11,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
@@ -180,10 +181,10 @@ func TestWhereSorted(t *testing.T) {
 // inside, for every mechanism that learns nothing from an empty record.
 func TestWhereFits(t *testing.T) {
 	schema, _, pool, _ := conformance.Wards(t, 600)
-	many := dataset.DefaultHospitalConfig()
+	many := public.DefaultHospitalConfig()
 	// noise is a twentieth of the weights; if all records counted, the weights would be off by half
 	many.Records = 30000
-	table, _ := dataset.Hospitals(many)
+	table, _ := public.Hospitals(many)
 	condition := "age >= 65"
 	c, err := dataset.ParseCondition(condition)
 	if err != nil {
@@ -304,9 +305,9 @@ func TestWhereHidesHowMany(t *testing.T) {
 // about how many there are; if noise hides them, the weights stay as they are.
 func TestWhereWeighs(t *testing.T) {
 	schema, table, pool, _ := conformance.Wards(t, 4000)
-	many := dataset.DefaultHospitalConfig()
+	many := public.DefaultHospitalConfig()
 	many.Records = 12000
-	private, _ := dataset.Hospitals(many)
+	private, _ := public.Hospitals(many)
 	b := make([]float64, pool.Rows())
 	for i := range b {
 		v, _ := table.Cell(i, "age")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"caucus/analyst/simulate"
-	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/study"
 	"caucus/study/describe/described"
 	"caucus/study/kinds/planning"
@@ -13,7 +13,7 @@ import (
 
 // Three hospitals describe their patients, with noise that hides each patient.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 3000, Seed: 1})
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 3, Records: 3000, Seed: 1})
 	records, _, err := schema.EncodeLabelled(table)
 	if err != nil {
 		panic(err)

@@ -13,6 +13,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
@@ -87,7 +88,7 @@ features:
 	out["log-normal"] = federation{normal, read(normal, made(20_000, 0, 1)),
 		read(normal, made(500, .2, 1.15)), []string{"charge", "titre"}}
 
-	wards, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: hospitals + 1, Records: 12_000,
+	wards, schema := public.Hospitals(public.HospitalConfig{Sites: hospitals + 1, Records: 12_000,
 		Seed: 1})
 	other, five := split(wards, "hospital", "hospital-6")
 	schema = schema.WithoutFormat()
@@ -107,7 +108,7 @@ features:
 		"adult":         {"sex", "Female", 500, []string{"capital-gain", "capital-loss", "hours-per-week"}},
 		"heart_disease": {"hospital", "hungarian", 200, []string{"oldpeak"}},
 	} {
-		known, err := dataset.LoadKnownDataset(name)
+		known, err := public.LoadKnownDataset(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/conformance"
@@ -270,9 +271,9 @@ func TestLabelsOrder(t *testing.T) {
 
 // TestProposeLabels: a short proposal becomes a plan that Check accepts.
 func TestProposeLabels(t *testing.T) {
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = 400
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	made, err := planning.Propose(study.Proposal{Name: "labels", Kind: "labels",
 		Roster: []study.PartyID{"a",
 			"b"}, Records: 3000, Map: dataset.Components{Project: 10},

@@ -9,6 +9,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -38,7 +39,7 @@ type concluded struct {
 
 func conclude() (c concluded) {
 	ctx := context.Background()
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1})
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 2, Records: 300, Seed: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i

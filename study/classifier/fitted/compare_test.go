@@ -10,6 +10,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
@@ -27,7 +28,7 @@ func seq(n int) []int {
 
 // TestCompareNeedsTwoClasses: Compare refuses records of one class, and too few records.
 func TestCompareNeedsTwoClasses(t *testing.T) {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 1, Records: 700, Seed: 1})
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 1, Records: 700, Seed: 1})
 	encoded := func(from, to int) *dataset.Records {
 		r, _, err := schema.EncodeLabelled(table.Select(seq(to)[from:]))
 		if err != nil {
@@ -69,7 +70,7 @@ func TestFlattered(t *testing.T) {
 	const parties, each, fresh, draws = 3, 60, 2000, 40
 	var gaps, said, sure, rest []float64
 	for seed := range uint64(draws) {
-		table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 1,
+		table, schema := public.Hospitals(public.HospitalConfig{Sites: 1,
 			Records: 400 + parties*each + fresh, Seed: seed + 1})
 		next := 0
 		take := func(n int) *dataset.Table {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classify"
@@ -20,7 +21,7 @@ import (
 // generated hospitals.
 func autoPlan(t *testing.T, sites int, epsilon float64) (study.Plan, *mat.Dense) {
 	t.Helper()
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 800, Seed: 3,
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 2, Records: 800, Seed: 3,
 		Missing: 0.05})
 	r, _, err := schema.Encode(table)
 	if err != nil {

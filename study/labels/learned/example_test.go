@@ -6,6 +6,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/study"
 	"caucus/study/kinds/planning"
 	"caucus/study/labels/learned"
@@ -14,7 +15,7 @@ import (
 // Parties send mapped features in clear and labels that a known chance has changed; the fit
 // corrects for the changed labels.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
 		SizeSkew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {

@@ -8,6 +8,7 @@ import (
 	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
@@ -16,9 +17,9 @@ import (
 func hospital(t *testing.T, records int) (dataset.Schema, *auxdata.Pool, dataset.Map,
 	*dataset.Records) {
 	t.Helper()
-	c := dataset.DefaultHospitalConfig()
+	c := public.DefaultHospitalConfig()
 	c.Records = records
-	table, schema := dataset.Hospitals(c)
+	table, schema := public.Hospitals(c)
 	all, _, err := schema.EncodeLabelled(table)
 	if err != nil {
 		t.Fatal(err)

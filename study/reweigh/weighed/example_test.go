@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"caucus/analyst/simulate"
-	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/study"
 	"caucus/study/kinds/planning"
 	"caucus/study/reweigh/weighed"
@@ -14,7 +14,7 @@ import (
 // With the released weights the public pool stands for the private records, and answers any number
 // of queries.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
 		SizeSkew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {

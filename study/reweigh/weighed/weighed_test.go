@@ -11,6 +11,7 @@ import (
 	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/study"
 	"caucus/study/kinds/planning"
 	"caucus/study/reweigh/weighed"
@@ -26,7 +27,7 @@ func must[T any](x T, err error) T {
 // TestWeigh: a release weights the pool of its study only, and a plan names a release only for a
 // pool that has the release's weights.
 func TestWeigh(t *testing.T) {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1,
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 2, Records: 300, Seed: 1,
 		SizeSkew: 1})
 	schema = schema.WithoutFormat()
 	rows := make([]int, 100)

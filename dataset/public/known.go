@@ -1,4 +1,4 @@
-package dataset
+package public
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"caucus/dataset"
 	"caucus/internal/yamlfile"
 )
 
@@ -23,7 +24,7 @@ type KnownDataset struct {
 	// Train and Test are the files of each part; for idx first images, then labels.
 	Train  []KnownDatasetFile `yaml:"train"`
 	Test   []KnownDatasetFile `yaml:"test"`
-	Schema Schema             `yaml:"schema"`
+	Schema dataset.Schema     `yaml:"schema"`
 	// BaseDataset names the known set from which this one takes every field that it does not set.
 	BaseDataset string `yaml:"base"`
 }
@@ -84,7 +85,7 @@ func (k *KnownDataset) read(name string, depth int) error {
 	if err := k.read(own.BaseDataset, depth+1); err != nil {
 		return err
 	}
-	k.Schema.Label = Label{} // the label is replaced as a whole, never merged
+	k.Schema.Label = dataset.Label{} // the label is replaced as a whole, never merged
 	return yamlfile.DecodeAll(bytes.NewReader(text), k)
 }
 
@@ -93,7 +94,7 @@ func (k KnownDataset) HasTest() bool { return len(k.Test) > 0 }
 
 // Load reads a part, "train" or "test", from a folder of data. It finds files with or without
 // ".gz". The error for a missing file names the set's source.
-func (k KnownDataset) Load(dir fs.FS, part string) (*Table, error) {
+func (k KnownDataset) Load(dir fs.FS, part string) (*dataset.Table, error) {
 	var files []KnownDatasetFile
 	switch part {
 	case "train":
@@ -122,21 +123,21 @@ func (k KnownDataset) Load(dir fs.FS, part string) (*Table, error) {
 		}
 		return t, nil
 	}
-	tables := make([]*Table, len(files))
+	tables := make([]*dataset.Table, len(files))
 	for i, f := range files {
-		t, err := ReadCSV(opened[i], k.Schema.Format())
+		t, err := dataset.ReadCSV(opened[i], k.Schema.Format())
 		if err != nil {
 			return nil, fmt.Errorf("load %s: %s: %w", k.Name, f.File, err)
 		}
 		if f.Party != "" {
-			t = t.with(k.Schema.Party, f.Party)
+			t = t.With(k.Schema.Party, f.Party)
 		}
 		tables[i] = t
 	}
 	if len(tables) == 1 {
 		return tables[0], nil
 	}
-	t, err := Concat(tables...)
+	t, err := dataset.Concat(tables...)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", k.Name, err)
 	}

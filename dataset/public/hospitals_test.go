@@ -1,9 +1,11 @@
-package dataset
+package public
 
 import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"caucus/dataset"
 )
 
 func TestHospitals(t *testing.T) {
@@ -20,7 +22,7 @@ func TestHospitals(t *testing.T) {
 		t.Fatalf("%d records, want %d", r.Len(), c.Records)
 	}
 	for _, remark := range remarks {
-		if remark.Problem != ProblemMissing && remark.Count > c.Records/50 {
+		if remark.Problem != dataset.ProblemMissing && remark.Count > c.Records/50 {
 			t.Errorf("generated data outside the schema: %v", remark)
 		}
 	}
@@ -74,7 +76,7 @@ func TestHospitalsAreLearnable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := FitPCA(r.X, 30, 0.5)
+		m, err := dataset.FitPCA(r.X, 30, 0.5)
 		if err != nil {
 			t.Fatal(err)
 		}

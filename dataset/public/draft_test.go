@@ -1,10 +1,12 @@
-package dataset
+package public
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"caucus/dataset"
 )
 
 func TestDraftSchema(t *testing.T) {
@@ -19,7 +21,8 @@ func TestDraftSchema(t *testing.T) {
 			"7", fmt.Sprint(i % 2), "-0.731", "?", []string{"2", "10", "?"}[i%3]}
 	}
 	rows[3][7], rows[4][7] = "0.42", "?"
-	table, err := NewTable([]string{"age", "income", "ward", "name", "constant", "number", "flag",
+	table, err := dataset.NewTable([]string{"age", "income",
+		"ward", "name", "constant", "number", "flag",
 		"signed", "never", "grade"}, rows)
 	if err != nil {
 		t.Fatal(err)
@@ -31,12 +34,12 @@ func TestDraftSchema(t *testing.T) {
 	if want := []string{"2", "10"}; !slices.Equal(s.Label.Classes, want) || s.Missing != "?" {
 		t.Errorf("classes %v, want %v; missing %q", s.Label.Classes, want, s.Missing)
 	}
-	want := []Feature{
-		{Column: "age", Kind: Numeric, Min: 15, Max: 100},
-		{Column: "income", Kind: Numeric, Min: 0, Max: 100000, Log: true},
-		{Column: "ward", Kind: Categorical, Levels: []string{"9", "10", "north", "south"}},
-		{Column: "flag", Kind: Numeric, Min: 0, Max: 1},
-		{Column: "signed", Kind: Numeric, Min: -1, Max: 0.5, FlagMissing: true},
+	want := []dataset.Feature{
+		{Column: "age", Kind: dataset.Numeric, Min: 15, Max: 100},
+		{Column: "income", Kind: dataset.Numeric, Min: 0, Max: 100000, Log: true},
+		{Column: "ward", Kind: dataset.Categorical, Levels: []string{"9", "10", "north", "south"}},
+		{Column: "flag", Kind: dataset.Numeric, Min: 0, Max: 1},
+		{Column: "signed", Kind: dataset.Numeric, Min: -1, Max: 0.5, FlagMissing: true},
 	}
 	if fmt.Sprint(s.Features) != fmt.Sprint(want) {
 		t.Errorf("features\n%+v\nwant\n%+v", s.Features, want)
@@ -55,7 +58,7 @@ func TestDraftSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range remarks {
-		if r.Problem != ProblemMissing && r.Problem != ProblemUnknownLabel {
+		if r.Problem != dataset.ProblemMissing && r.Problem != dataset.ProblemUnknownLabel {
 			t.Error(r)
 		}
 	}
@@ -63,7 +66,7 @@ func TestDraftSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ParseSchema(strings.NewReader(string(text))); err != nil {
+	if _, err := dataset.ParseSchema(strings.NewReader(string(text))); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
@@ -83,7 +86,7 @@ func TestDraftLeavesOut(t *testing.T) {
 			fmt.Sprintf("2024-01-%02d", 1+i%4), fmt.Sprintf("%d,%d", i/10,
 				i%10), mixed, fmt.Sprint(i + 1), fmt.Sprint(20 + i%70), fmt.Sprint(i % 2)})
 	}
-	table, err := NewTable(columns, rows)
+	table, err := dataset.NewTable(columns, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +123,7 @@ func TestDraftSchemaOfSelection(t *testing.T) {
 
 func TestDraftSchemaErrors(t *testing.T) {
 	for want, c := range map[string]struct {
-		table *Table
+		table *dataset.Table
 		label string
 	}{
 		`no column "z" for the label; the file has x, y`: {tableOf(t, "x y", "1 2"), "z"},
@@ -144,7 +147,7 @@ func TestDraftIdentifiers(t *testing.T) {
 			90210+i*7,
 			"AB"[i%2], 20+i, []string{"no", "yes"}[i%2])
 	}
-	table, err := ReadCSV(strings.NewReader(text), Format{})
+	table, err := dataset.ReadCSV(strings.NewReader(text), dataset.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,4 +163,17 @@ func TestDraftIdentifiers(t *testing.T) {
 		s.Patient != "mrn" || !slices.Equal(s.FeatureColumns(), []string{"ward", "age"}) {
 		t.Errorf("left out %q, features %q", names, s.FeatureColumns())
 	}
+}
+
+func tableOf(t testing.TB, lines ...string) *dataset.Table {
+	t.Helper()
+	rows := make([][]string, len(lines))
+	for i, line := range lines {
+		rows[i] = strings.Fields(line)
+	}
+	table, err := dataset.NewTable(rows[0], rows[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
 }

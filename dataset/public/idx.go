@@ -1,10 +1,12 @@
-package dataset
+package public
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io"
 	"strconv"
+
+	"caucus/dataset"
 )
 
 // Limits of an IDX header, so that a damaged header cannot request more memory than an image set
@@ -18,13 +20,13 @@ const (
 // Burges, "The MNIST database of handwritten digits"): big-endian header, unsigned bytes. Gzip is
 // unpacked. The table has one column per pixel, "p0", "p1", ..., row by row, with values
 // "0".."255", and a last column "label". A nil labels reader leaves that column out.
-func ReadIDX(images, labels io.Reader) (*Table, error) {
+func ReadIDX(images, labels io.Reader) (*dataset.Table, error) {
 	dims, pixels, err := readIDXBytes(images, 3)
 	if err != nil {
 		return nil, fmt.Errorf("read images: %w", err)
 	}
 	n, size := dims[0], dims[1]*dims[2]
-	columns := byteColumns(pixels, n, size)
+	names, cells := pixelColumns(pixels, n, size)
 	if labels != nil {
 		dims, digits, err := readIDXBytes(labels, 1)
 		if err != nil {
@@ -33,14 +35,13 @@ func ReadIDX(images, labels io.Reader) (*Table, error) {
 		if dims[0] != n {
 			return nil, fmt.Errorf("read labels: there are %d labels for %d images; the two files do not belong together", dims[0], n)
 		}
-		columns = append(columns,
-			column{name: "label", values: columns[0].values, codes: codes{narrow: digits}})
+		names, cells = append(names, "label"), append(cells, digits)
 	}
-	return newTable(n, columns), nil
+	return dataset.NewByteTable(names, cells), nil
 }
 
 func readIDXBytes(r io.Reader, dimensions int) (dims []int, data []byte, err error) {
-	plain, _, err := Gunzip(r)
+	plain, _, err := dataset.Gunzip(r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,12 +87,8 @@ func atLeast(n, most int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-func byteColumns(pixels []byte, n, size int) []column {
-	// The text of byte v gets code v, so the pixels are a column's codes.
-	values := make([]string, 256)
-	for v := range values {
-		values[v] = strconv.Itoa(v)
-	}
+// pixelColumns turns images, one after the other, into a name and a column for each pixel.
+func pixelColumns(pixels []byte, n, size int) ([]string, [][]uint8) {
 	cells := make([]uint8, n*size) // column after column
 	// how many images are transposed at a time, so that they stay in cache
 	const block = 64
@@ -103,10 +100,11 @@ func byteColumns(pixels []byte, n, size int) []column {
 			}
 		}
 	}
-	columns := make([]column, size, size+1)
-	for p := range columns {
-		columns[p] = column{name: "p" + strconv.Itoa(p), values: values,
-			codes: codes{narrow: cells[p*n : (p+1)*n : (p+1)*n]}}
+	var names []string
+	var columns [][]uint8
+	for p := range size {
+		names = append(names, "p"+strconv.Itoa(p))
+		columns = append(columns, cells[p*n:(p+1)*n:(p+1)*n])
 	}
-	return columns
+	return names, columns
 }

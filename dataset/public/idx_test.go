@@ -1,7 +1,8 @@
-package dataset
+package public
 
 import (
 	"bytes"
+	"compress/gzip"
 	"strings"
 	"testing"
 )
@@ -84,4 +85,12 @@ func FuzzReadIDX(f *testing.F) {
 			}
 		}
 	})
+}
+
+func packed(text string) string {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write([]byte(text)) // a bytes.Buffer does not fail
+	_ = z.Close()
+	return out.String()
 }

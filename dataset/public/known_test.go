@@ -1,4 +1,4 @@
-package dataset
+package public
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"caucus/dataset"
 	"caucus/internal/testlevel"
 )
 
@@ -71,14 +72,18 @@ func TestKnownSetsEncode(t *testing.T) {
 			if table.Rows() != want.train {
 				t.Errorf("train has %d rows, want %d", table.Rows(), want.train)
 			}
-			// The labels of all rows; X of a part, to keep the test small.
-			y := make([]int, table.Rows())
-			if n := k.Schema.encodeLabel(table.column(k.Schema.Label.Column), y); n > 0 {
-				t.Errorf("%d rows without a label", n)
+			// The labels of all rows, with one column; X of a part, to keep the test small.
+			labels := k.Schema
+			first := labels.Features[0]
+			first.Columns = first.Columns[:min(1, len(first.Columns))]
+			labels.Features = []dataset.Feature{first}
+			all, _, err := labels.Encode(table)
+			if err != nil {
+				t.Fatal(err)
 			}
 			counts := make([]int, len(k.Schema.Classes()))
-			for _, c := range y {
-				counts[c]++
+			for _, c := range all.Y {
+				counts[c]++ // a row without a label would be -1
 			}
 			if !slices.Equal(counts, want.classes) {
 				t.Errorf("rows per class = %v, want %v", counts, want.classes)
@@ -103,7 +108,7 @@ func TestKnownSetsEncode(t *testing.T) {
 
 // checkEncoding encodes every 20th row. Features must be in [0,1], and hardly ever clamped or
 // unknown if the bounds are right.
-func checkEncoding(t *testing.T, s Schema, table *Table) *Records {
+func checkEncoding(t *testing.T, s dataset.Schema, table *dataset.Table) *dataset.Records {
 	t.Helper()
 	var rows []int
 	for i := 0; i < table.Rows(); i += 20 {
@@ -121,7 +126,7 @@ func checkEncoding(t *testing.T, s Schema, table *Table) *Records {
 		}
 	}
 	for _, remark := range remarks {
-		if remark.Problem != ProblemMissing {
+		if remark.Problem != dataset.ProblemMissing {
 			t.Log(remark)
 			// A quarter: one hospital of four writes cholesterol 0 for "not measured".
 			if float64(remark.Count) > 0.25*float64(len(rows)) {
@@ -143,7 +148,7 @@ func TestKnownParties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(table.column(k.Schema.Party).distinct()); got != want {
+		if got := len(table.Distinct(k.Schema.Party)); got != want {
 			t.Errorf("%s has %d parties, want %d", name, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package dataset
+package public
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"caucus/dataset"
 )
 
 // HospitalConfig says how large and how unequal the generated hospitals are. No record in them is
@@ -56,24 +58,25 @@ var diagnosisRisk = []float64{1.6, 0.1, 0.7, 1.1, -0.9, 0.3, 0.6, -0.6}
 
 // HospitalSchema has ten features, patient and hospital, and predicts readmission in two classes.
 // Its bounds are of medicine, not of the generated data.
-func HospitalSchema() Schema {
-	return Schema{
+func HospitalSchema() dataset.Schema {
+	return dataset.Schema{
 		Name:    "hospitals",
 		Party:   "hospital",
 		Patient: "patient",
 		Missing: "?",
-		Label:   Label{Column: "readmitted", Classes: []string{"no", "yes"}},
-		Features: []Feature{
-			{Column: "age", Kind: Numeric, Min: 18, Max: 100},
-			{Column: "sex", Kind: Categorical, Levels: []string{"female", "male"}},
-			{Column: "systolic_bp", Kind: Numeric, Min: 80, Max: 220},
-			{Column: "glucose", Kind: Numeric, Min: 50, Max: 400, Log: true},
-			{Column: "creatinine", Kind: Numeric, Min: 0.3, Max: 10, Log: true, FlagMissing: true},
-			{Column: "bmi", Kind: Numeric, Min: 15, Max: 50},
-			{Column: "smoker", Kind: Categorical, Levels: []string{"no", "former", "yes"}},
-			{Column: "diagnosis", Kind: Categorical, Levels: slices.Clone(diagnosisGroups)},
-			{Column: "admissions_before", Kind: Numeric, Min: 0, Max: 20, Log: true},
-			{Column: "days", Kind: Numeric, Min: 1, Max: 60, Log: true},
+		Label:   dataset.Label{Column: "readmitted", Classes: []string{"no", "yes"}},
+		Features: []dataset.Feature{
+			{Column: "age", Kind: dataset.Numeric, Min: 18, Max: 100},
+			{Column: "sex", Kind: dataset.Categorical, Levels: []string{"female", "male"}},
+			{Column: "systolic_bp", Kind: dataset.Numeric, Min: 80, Max: 220},
+			{Column: "glucose", Kind: dataset.Numeric, Min: 50, Max: 400, Log: true},
+			{Column: "creatinine", Kind: dataset.Numeric, Min: 0.3, Max: 10, Log: true,
+				FlagMissing: true},
+			{Column: "bmi", Kind: dataset.Numeric, Min: 15, Max: 50},
+			{Column: "smoker", Kind: dataset.Categorical, Levels: []string{"no", "former", "yes"}},
+			{Column: "diagnosis", Kind: dataset.Categorical, Levels: slices.Clone(diagnosisGroups)},
+			{Column: "admissions_before", Kind: dataset.Numeric, Min: 0, Max: 20, Log: true},
+			{Column: "days", Kind: dataset.Numeric, Min: 1, Max: 60, Log: true},
 		},
 	}
 }
@@ -90,20 +93,20 @@ type patient struct {
 // columns plus a small effect of the hospital. About a third are readmitted, and between a fifth
 // and a half at single hospitals; the best linear model is right on about four of five. Some
 // patients have several records, mostly at one hospital. It panics on an invalid config.
-func Hospitals(c HospitalConfig) (*Table, Schema) {
+func Hospitals(c HospitalConfig) (*dataset.Table, dataset.Schema) {
 	if err := c.Validate(); err != nil {
 		panic(err)
 	}
 	s := HospitalSchema()
-	columns := append([]string{s.Party}, s.FeatureColumns()...)
-	b, err := newTableBuilder(append(columns, s.Label.Column))
+	columns := append([]string{s.Party, s.Patient}, s.FeatureColumns()...)
+	b, err := dataset.NewTableBuilder(append(columns, s.Label.Column))
 	if err != nil {
 		panic(err) // impossible: the names above are distinct
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 0x686f73706974616c)) // "hospital" in ASCII
 	admissions := hospitalOfEach(c, rng)
 	sites := hospitalSites(c, admissions, rng)
-	patients, of := make([]patient, 0, len(admissions)), column{name: s.Patient}
+	patients := make([]patient, 0, len(admissions))
 	seenAt := make([][]int32, c.Sites)
 	for _, h := range admissions {
 		p := patient{id: int32(len(patients))}
@@ -121,12 +124,10 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 			p.kidney = rng.NormFloat64()
 			patients = append(patients, p)
 			seenAt[h] = append(seenAt[h], p.id)
-			of.values = append(of.values, fmt.Sprintf("patient-%06d", p.id+1))
 		}
-		of.codes.append(uint32(p.id))
-		b.add(admission(c, s, p, h, sites[h].effect, rng))
+		b.Add(admission(c, s, p, h, sites[h].effect, rng))
 	}
-	return newTable(b.rows, slices.Insert(b.columns, 1, of)), s
+	return b.Table(), s
 }
 
 type hospitalSite struct{ elderly, severity, effect float64 }
@@ -170,7 +171,7 @@ func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 	return of
 }
 
-func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float64,
+func admission(c HospitalConfig, s dataset.Schema, p patient, hospital int, effect float64,
 	rng *rand.Rand) []string {
 	diagnosis := rng.IntN(len(diagnosisGroups))
 	age := float64(p.age)
@@ -202,6 +203,7 @@ func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float
 	decimals := func(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }
 	return []string{
 		fmt.Sprintf("hospital-%0*d", len(strconv.Itoa(c.Sites)), hospital+1),
+		fmt.Sprintf("patient-%06d", p.id+1),
 		decimals(age, 0),
 		[]string{"female", "male"}[p.sex],
 		decimals(pressure, 0),

@@ -1,0 +1,8 @@
+package dataset
+
+const (
+	BinSquare = binSquare
+	FAMDCut   = famdCut
+)
+
+var Centred = centred
