@@ -34,7 +34,7 @@
 //  2. Schemas: schema.go, celltext.go (values of other formats as text; days are in package
 //     dates), schemacheck.go, within.go (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
-//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go, kept.go (variance kept), bins.go
+//  4. Maps: pca.go, featuremap.go, famd.go, kept.go (variance kept), bins.go
 //     (outputs beside the components), components.go (which components to keep), words.go.
 //  5. Questions: where.go (conditions), outside.go (their meaning in a schema), ask.go;
 //     encodedtable.go (a table's records, encoded when they are selected), coding.go (records of

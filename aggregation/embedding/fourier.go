@@ -5,8 +5,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
-
-	"caucus/dataset"
 )
 
 // Fourier is a public random feature map for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht 2007):
@@ -14,7 +12,7 @@ import (
 //
 //	φ(x) = √(2/Features)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)
 //
-// Pairs make ‖φ(x)‖ = 1 exactly, at every x. The frequencies ω ([dataset.Frequencies]) come from
+// Pairs make ‖φ(x)‖ = 1 exactly, at every x. The frequencies ω ([frequencies]) come from
 // Seed alone, so the four numbers in a plan determine the map.
 type Fourier struct {
 	Dim      int     `json:"dim"`      // columns of a row
@@ -39,7 +37,7 @@ func (f Fourier) Validate() error {
 // Embedder computes embeddings. Copy it for concurrent use.
 type Embedder struct {
 	spec        Fourier
-	frequencies *dataset.Frequencies
+	frequencies *frequencies
 	phases      []float64
 }
 
@@ -51,14 +49,14 @@ func NewEmbedder(f Fourier) (*Embedder, error) {
 	}
 	return &Embedder{
 		spec:        f,
-		frequencies: dataset.DrawFrequencies(f.Dim, f.Features/2, f.Gamma, f.Seed),
+		frequencies: drawFrequencies(f.Dim, f.Features/2, f.Gamma, f.Seed),
 		phases:      make([]float64, f.Features/2),
 	}, nil
 }
 
 // Copy returns an embedder with the same frequencies, for another core.
 func (e *Embedder) Copy() *Embedder {
-	return &Embedder{spec: e.spec, frequencies: e.frequencies.Copy(),
+	return &Embedder{spec: e.spec, frequencies: e.frequencies.copy(),
 		phases: make([]float64, len(e.phases))}
 }
 
@@ -112,7 +110,7 @@ func (e *Embedder) Scores(x, anchors *mat.Dense) (scores *mat.Dense, mean []floa
 func (e *Embedder) each(x *mat.Dense, visit func(i int, phases []float64)) {
 	n, _ := x.Dims()
 	for i := range n {
-		e.frequencies.Project(e.phases, x.RawRowView(i))
+		e.frequencies.project(e.phases, x.RawRowView(i))
 		visit(i, e.phases)
 	}
 }

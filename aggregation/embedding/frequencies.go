@@ -1,4 +1,4 @@
-package dataset
+package embedding
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// Frequencies are public random directions ω_1 … ω_count for the random features of the kernel
+// frequencies are public random directions ω_1 … ω_count for the random features of the kernel
 // exp(−gamma‖x−y‖²) (Rahimi & Recht 2007). They come in blocks of p, a power of two that is at
 // least dim and leastBlock. In a block
 //
@@ -21,7 +21,7 @@ import (
 //
 // The products with a row cost 3p·log₂p additions per block; independent ω would cost dim·p
 // multiplications. Sums have a fixed order, so a row's phases do not depend on other rows.
-type Frequencies struct {
+type frequencies struct {
 	dim, count, block int
 	signs             []float64 // 3p signs for each block
 	scale             []float64 // a factor for each frequency
@@ -31,13 +31,13 @@ type Frequencies struct {
 // leastBlock is the least p. In smaller blocks the directions are too regular.
 const leastBlock = 64
 
-// DrawFrequencies draws count frequencies for rows of dim numbers from a seed. Copy them for
+// drawFrequencies draws count frequencies for rows of dim numbers from a seed. Copy them for
 // concurrent use.
-func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
+func drawFrequencies(dim, count int, gamma float64, seed uint64) *frequencies {
 	rng := rand.New(rand.NewPCG(seed, 0x666f7572696572))
 	p := max(leastBlock, 1<<bits.Len(uint(dim-1)))
 	blocks := (count + p - 1) / p
-	f := &Frequencies{
+	f := &frequencies{
 		dim: dim, count: count, block: p,
 		signs: make([]float64, 3*p*blocks), scale: make([]float64, count), work: make([]float64, p),
 	}
@@ -55,17 +55,17 @@ func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	return f
 }
 
-// Copy returns the same frequencies with separate scratch space, for another goroutine.
-func (f *Frequencies) Copy() *Frequencies {
+// copy returns the same frequencies with separate scratch space, for another goroutine.
+func (f *frequencies) copy() *frequencies {
 	c := *f
 	c.work = make([]float64, len(f.work))
 	return &c
 }
 
-// Project sets to[j] = ⟨ω_j, row⟩ for all count frequencies. row has dim numbers.
-func (f *Frequencies) Project(to, row []float64) {
+// project sets to[j] = ⟨ω_j, row⟩ for all count frequencies. row has dim numbers.
+func (f *frequencies) project(to, row []float64) {
 	if len(to) != f.count || len(row) != f.dim {
-		panic(fmt.Sprintf("dataset: %d phases of a row of %d numbers, made for %d and %d", len(to), len(row), f.count, f.dim))
+		panic(fmt.Sprintf("embedding: %d phases of a row of %d numbers, made for %d and %d", len(to), len(row), f.count, f.dim))
 	}
 	p, v := f.block, f.work
 	for first := 0; first < f.count; first += p {

@@ -1,4 +1,4 @@
-package dataset
+package embedding
 
 import (
 	"math"
@@ -29,7 +29,7 @@ func TestHadamard(t *testing.T) {
 
 // frequenciesOf recovers the frequencies from products with unit vectors.
 func frequenciesOf(dim, count int, gamma float64, seed uint64) [][]float64 {
-	f := DrawFrequencies(dim, count, gamma, seed)
+	f := drawFrequencies(dim, count, gamma, seed)
 	omega := make([][]float64, count)
 	for j := range omega {
 		omega[j] = make([]float64, dim)
@@ -38,7 +38,7 @@ func frequenciesOf(dim, count int, gamma float64, seed uint64) [][]float64 {
 	for i := range dim {
 		clear(unit)
 		unit[i] = 1
-		f.Project(phases, unit)
+		f.project(phases, unit)
 		for j, p := range phases {
 			omega[j][i] = p
 		}
@@ -50,7 +50,7 @@ func frequenciesOf(dim, count int, gamma float64, seed uint64) [][]float64 {
 // that they determine must not change. A new construction needs a new name.
 func TestFrequenciesStay(t *testing.T) {
 	phases := make([]float64, 3)
-	DrawFrequencies(2, 3, .5, 7).Project(phases, []float64{1, -2})
+	drawFrequencies(2, 3, .5, 7).project(phases, []float64{1, -2})
 	for j, want := range []float64{-3.14694548637901, .511455974294164, -1.99963345261585} {
 		if math.Abs(phases[j]-want) > 1e-12 {
 			t.Errorf("phases %.15g: no longer those of the seed", phases)
@@ -103,7 +103,7 @@ func TestFrequenciesGiveTheKernel(t *testing.T) {
 				sum, squares := 0.0, 0.0
 				phases := make([]float64, count)
 				for seed := range seeds {
-					DrawFrequencies(dim, count, .5, uint64(seed)).Project(phases, difference)
+					drawFrequencies(dim, count, .5, uint64(seed)).project(phases, difference)
 					mean := 0.0
 					for _, p := range phases {
 						mean += math.Cos(p) / count
