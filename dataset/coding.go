@@ -22,7 +22,8 @@ import (
 //   - the label's class, in one, two or four bytes; the number of classes stands for no label;
 //   - patient and party, if the schema names such a column: KeySize bytes of HMAC-SHA256 under the
 //     site's key, zero for an empty cell. Equal texts of a column have equal keys; the text itself
-//     is lost.
+//     is lost;
+//   - patient's date, if the schema names such a column: the bits of a float64, NaN for no day.
 //
 // Decoded records equal the records of [Schema.EncodeWhere] for the same cells, but Patient and
 // Party hold keys.
@@ -30,7 +31,7 @@ type Coding struct {
 	schema   Schema
 	features []codedFeature
 	place    map[string]int // index in features, by name
-	parts    []part         // places in a record: features, label, patient, party
+	parts    []part         // places in a record: features, label, patient, party, patient's date
 	width    int
 }
 
@@ -73,6 +74,9 @@ func (s Schema) Coding() *Coding {
 		} else {
 			add(0)
 		}
+	}
+	if s.PatientDate != "" {
+		add(8)
 	}
 	return c
 }
@@ -179,6 +183,17 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 		if err == nil && key.name != "" {
 			err = add(key.name, key.part, k.key(key.name))
 		}
+	}
+	if err == nil && s.PatientDate != "" {
+		err = add(s.PatientDate, c.parts[len(c.features)+3], func(text string, to []byte) oddity {
+			day, ok := ParseNumber(text)
+			odd := fine
+			if !ok {
+				day, odd = math.NaN(), missing
+			}
+			binary.BigEndian.PutUint64(to, math.Float64bits(day))
+			return odd
+		})
 	}
 	return k, err
 }

@@ -69,10 +69,11 @@ func (s Schema) FeatureColumns() []string {
 	return all
 }
 
-// AllColumns returns the columns that the schema names, each once: features, label, patient, party.
+// AllColumns returns the columns that the schema names, each once: features, label, patient, party,
+// patient's date.
 func (s Schema) AllColumns() []string {
 	all := s.FeatureColumns()
-	for _, name := range []string{s.Label.Column, s.Patient, s.Party} {
+	for _, name := range []string{s.Label.Column, s.Patient, s.Party, s.PatientDate} {
 		if name != "" && !slices.Contains(all, name) {
 			all = append(all, name)
 		}

@@ -23,7 +23,7 @@ func (s Schema) Parts(rows Rows, keep []string,
 	if err != nil {
 		return nil, err
 	}
-	s.Patient, s.Party = "", ""
+	s.Patient, s.PatientDate, s.Party = "", "", ""
 	c := s.Coding()
 	coder, err := c.Coder(names, nil)
 	if err != nil {

@@ -28,6 +28,9 @@ type Schema struct {
 	Party string `yaml:"party,omitempty" json:"party,omitempty"`
 	// Patient names the column that identifies the patient: all records of a patient share a shard.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
+	// PatientDate names the column of a record's day, by which a study may choose the first or last
+	// record of a patient. A site's mapping turns dates into days since 1970-01-01.
+	PatientDate string `yaml:"patient_date,omitempty" json:"patient_date,omitempty"`
 	// Date is the day, such as 2024-12-31, for features that depend on one: a site's mapping turns
 	// birth dates into ages in whole years on that day (years_until: schema).
 	Date string `yaml:"date,omitempty" json:"date,omitempty"`

@@ -44,7 +44,7 @@ func (s Schema) Validate() error {
 	}
 	role := map[string]string{s.Label.Column: "the label"}
 	for _, r := range []struct{ column, is string }{{s.Party, "the party column"},
-		{s.Patient, "the patient column"}} {
+		{s.Patient, "the patient column"}, {s.PatientDate, "the day of a patient's record"}} {
 		if r.column == "" {
 			continue
 		}
@@ -52,6 +52,9 @@ func (s Schema) Validate() error {
 			return fmt.Errorf("schema: column %q is both %s and %s; a record's owner cannot be its label", r.column, is, r.is)
 		}
 		role[r.column] = r.is
+	}
+	if s.PatientDate != "" && s.Patient == "" {
+		return fmt.Errorf("schema: patient_date: name the column of the patient's number too (patient: COLUMN)")
 	}
 	total := 0
 	for i, f := range s.Features {

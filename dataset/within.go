@@ -9,7 +9,7 @@ import (
 
 // Differences lists the differences that prevent encoding own's records under s: columns that own
 // lacks or defines differently. An empty list means none. s may leave out features of own, and the
-// party column; label, patient column, missing text and date must be equal. File formats are
+// party column and the patient's date; label, patient column, missing text and date must be equal. File formats are
 // ignored. The answer depends on the two schemas alone, never on a file.
 func (s Schema) Differences(own Schema) []string {
 	var out []string
@@ -25,6 +25,9 @@ func (s Schema) Differences(own Schema) []string {
 	}
 	if s.Patient != own.Patient {
 		differ("the patient column is %q, here %q", s.Patient, own.Patient)
+	}
+	if s.PatientDate != "" && s.PatientDate != own.PatientDate {
+		differ("the day of a patient's record is %q, here %q", s.PatientDate, own.PatientDate)
 	}
 	if s.Party != "" && s.Party != own.Party {
 		differ("the party column is %q, here %q", s.Party, own.Party)

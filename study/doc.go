@@ -17,8 +17,9 @@
 //
 // No file uses a declaration of a later one, except that three files of part 4 use each other.
 //
-//  1. A plan: noise.go, plan.go, text.go, kindterms.go, proposal.go, ending.go (when it ends),
-//     work.go, where.go (which records), plancheck.go, pool.go, state.go.
+//  1. A plan: noise.go, choice.go (of a patient's records), plan.go, text.go, kindterms.go,
+//     proposal.go, ending.go (when it ends), work.go, where.go (which records), plancheck.go,
+//     pool.go, state.go.
 //  2. What it guarantees: trust.go, words.go, totals.go.
 //  3. What it costs: charge.go, reserve.go, calibrate.go.
 //  4. What a kind is: result.go, inputs.go (what a contribution is made of), kept.go (kept bodies),

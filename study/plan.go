@@ -63,11 +63,13 @@ type Plan struct {
 	// least number of records at each site, publicly known; bounds δ
 	Records int `json:"records,omitempty"`
 
-	Unit      privacy.Unit `json:"unit"`
-	Epsilon   float64      `json:"epsilon"`
-	Delta     float64      `json:"delta"`
-	Mechanism string       `json:"mechanism"`
-	Noise     Noise        `json:"noise"`
+	Unit privacy.Unit `json:"unit"`
+	// Choose says which record of a patient counts at unit patient.
+	Choose    Choice  `json:"choose,omitempty"`
+	Epsilon   float64 `json:"epsilon"`
+	Delta     float64 `json:"delta"`
+	Mechanism string  `json:"mechanism"`
+	Noise     Noise   `json:"noise"`
 	// ByL2 says that pure noise costs a ρ that follows from the L2 bound (privacy.ByL2). Without
 	// ByL2, as in plans of earlier versions, pure noise costs ρ = ε²/2.
 	ByL2   bool    `json:"rho_by_l2,omitempty"`

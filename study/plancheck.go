@@ -67,6 +67,9 @@ func (p Plan) CheckCommon() error {
 	if p.Unit == privacy.Patient && p.Schema.Patient == "" {
 		return PlanError("schema", "unit patient hides all records of a patient, and the schema does not say whose a record is: name the column of the patient's number (patient: COLUMN), or use unit record")
 	}
+	if err := p.checkChoice(); err != nil {
+		return err
+	}
 	if p.Records < 0 || p.Records > maxUnits {
 		return PlanError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)
 	}
@@ -92,6 +95,19 @@ func (p Plan) CheckCommon() error {
 func (p Plan) CheckDelta(units int, about string) error {
 	if most := MostDelta(units); p.Delta > most {
 		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, about, DefaultDelta(units))
+	}
+	return nil
+}
+
+func (p Plan) checkChoice() error {
+	switch s := p.Schema; {
+	case !slices.Contains(Choices(), p.Choose):
+		return PlanError("choose", "%q: write first or last, or leave choose out", p.Choose)
+	case p.Choose != ByKey && p.Unit != privacy.Patient:
+		return PlanError("choose", "%s: a study at unit %s counts all records: use unit patient",
+			p.Choose, p.Unit)
+	case p.Choose != ByKey && s.PatientDate == "":
+		return PlanError("choose", "%s: the schema names no day of a record: name its column (patient_date: COLUMN)", p.Choose)
 	}
 	return nil
 }

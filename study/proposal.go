@@ -22,6 +22,7 @@ type Proposal struct {
 	Roster  []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
 
 	Unit      privacy.Unit    `yaml:"unit" default:"record; label for ratio and labels" help:"what one guarantee hides: party, patient, record or label"`
+	Choose    Choice          `yaml:"choose" help:"which record of a patient counts at unit patient: first or last, by the day in the schema's patient_date; default: one that each site's secret key chooses"`
 	Epsilon   float64         `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
 	Delta     *float64        `yaml:"delta" help:"privacy budget δ, far below one over the number of units; 0: pure ε. Default: min(1e-6, 1/(10·units)), or 0 where the noise is pure"`
 	Mechanism string          `yaml:"mechanism" help:"how noise is added; the names and the default depend on the kind"`

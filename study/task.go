@@ -108,7 +108,7 @@ func NewTaskBase(k Kind, p Plan, pool *auxdata.Pool) TaskBase {
 	if err != nil { // the check has encoded the plan before
 		panic(err)
 	}
-	return TaskBase{p, pool, HashOf(canonical), k.Words(p)}
+	return TaskBase{p, pool, HashOf(canonical), k.Words(p).AtUnit(p)}
 }
 
 // Plan is the checked plan. Its slices and maps are shared: do not change them.

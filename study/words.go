@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"strings"
 
 	"caucus/privacy"
 )
@@ -33,6 +34,23 @@ type Words struct {
 	// party's ledger
 	Named    bool
 	PerParty int64 // most records of one party that count; 0: unknown
+}
+
+// AtUnit completes a kind's words of a plan: at unit patient they say which records count, and that
+// a site declares its number of patients.
+func (w Words) AtUnit(p Plan) Words {
+	if p.Unit != privacy.Patient {
+		return w
+	}
+	whose := "of one record of each patient, chosen by the site's key"
+	if p.Choose != ByKey {
+		whose = fmt.Sprintf("of the %s record of each patient, by %s", p.Choose,
+			p.Schema.PatientDate)
+	}
+	w.Leaves = whose + ": " + strings.NewReplacer(
+		"declared number of records", "declared number of patients",
+		"how many records it declared", "how many patients it declared").Replace(w.Leaves)
+	return w
 }
 
 // NothingTrained is the text of Words.Trained for kinds that only count or add up. A policy looks

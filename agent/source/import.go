@@ -11,6 +11,7 @@ import (
 
 	"caucus/internal/folder"
 	"caucus/protocol"
+	"caucus/study"
 )
 
 // An import is one or two table files and a Seen file, named by source and digest, in a folder that
@@ -21,10 +22,12 @@ func (s Sources) importFile(d Declaration) string {
 }
 
 // patientsFile is the table of one record of each patient (choices). There is none if no record has
-// a patient's number.
-func (s Sources) patientsFile(d Declaration) string {
-	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".patients")
+// a patient's number, and by a day only if the schema names one.
+func (s Sources) patientsFile(d Declaration, by study.Choice) string {
+	return filepath.Join(s.Imports, importName(d.Source, d.Import)+patientsTable(by))
 }
+
+func patientsTable(by study.Choice) string { return ".patients" + string(by) }
 
 func (s Sources) seenFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".seen")
@@ -89,18 +92,23 @@ func (s Sources) newImport(name string) (*newImport, error) {
 		unlock: unlock}, nil
 }
 
-func (n *newImport) table() string    { return filepath.Join(n.folder, "table") }
-func (n *newImport) patients() string { return filepath.Join(n.folder, "patients") }
+func (n *newImport) table() string { return filepath.Join(n.folder, "table") }
+
+func (n *newImport) patients(by study.Choice) string {
+	return filepath.Join(n.folder, patientsTable(by))
+}
 
 func (n *newImport) write(seen SourceReading, one *choices) (digest string, err error) {
 	if n.seen, err = json.Marshal(seen); err != nil {
 		return "", err
 	}
 	digest, err = n.writeTable(n.table(), n.rows, func([]byte) bool { return true })
-	if err != nil || len(one.of) == 0 {
-		return digest, err
+	for i, by := range study.Choices() {
+		if err != nil || len(one.of) == 0 || by != study.ByKey && one.day == 0 {
+			break
+		}
+		_, err = n.writeTable(n.patients(by), len(one.of), one.taker(i))
 	}
-	_, err = n.writeTable(n.patients(), len(one.of), one.take)
 	return digest, err
 }
 
@@ -120,9 +128,11 @@ func (n *newImport) place(d Declaration) error {
 	if err := os.Rename(n.table(), n.sources.importFile(d)); err != nil {
 		return err
 	}
-	if exists(n.patients()) {
-		if err := os.Rename(n.patients(), n.sources.patientsFile(d)); err != nil {
-			return err
+	for _, by := range study.Choices() {
+		if file := n.patients(by); exists(file) {
+			if err := os.Rename(file, n.sources.patientsFile(d, by)); err != nil {
+				return err
+			}
 		}
 	}
 	return folder.Sync(n.sources.Imports)

@@ -1,17 +1,19 @@
 package source
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"hash"
+	"math"
 
 	"caucus/dataset"
 	"caucus/internal/textpage"
 )
 
-// choices chooses one record of each patient, when a person imports a source, and counts records.
+// choices chooses one record of each patient by each rule (study.Choices), when a person imports a source, and counts records.
 //
 // Proof note. Claim: for a study at unit patient, a bound that is proven for a record holds for all
 // records of a patient, however many they are.
@@ -19,7 +21,7 @@ import (
 //     another patient, whose number is new at the site, in any number. Each of the two has at least
 //     one record. Public are the declared number of patients and the plan.
 //   - The chosen record of a patient is a function of that patient's records and the site's key:
-//     the record with the least HMAC. So the chosen records of all other patients stay, and the
+//     the record with the least place, which is the day of the record and its HMAC. So the chosen records of all other patients stay, and the
 //     chosen record of one patient is replaced by that of another: the chosen tables are
 //     neighbours at unit record. Records without a patient's number are left out: they share one
 //     key and could be of many patients.
@@ -29,46 +31,76 @@ import (
 //   - The condition (where) is evaluated on the chosen record. It is a function of that record.
 //   - A patient whose new number is known at the site joins records with another patient. Then two
 //     chosen records change, and one of them becomes empty: two steps of the above.
-//   - The same record is chosen for every study of an import, whatever the plan says.
+//   - Every study of an import with one rule gets the same records, whatever else the plan says.
 //   - Time: the choice is made before any study, and a study reads a table of chosen records alone,
 //     one of each patient. So its time, like its window, follows from the number of patients. A
 //     file that is read again for each study would take time for each of a patient's records, so
 //     no study at unit patient reads one, unless a person vouches that no person has two records.
-//   - Of equal HMACs, cut to 64 bits, the first record in the table's order of contents is chosen.
-//     So records in a tie are chosen by content too.
+//   - Of equal places, whose HMACs are cut to 64 bits, the first record in the table's order of
+//     contents is chosen. So records in a tie are chosen by content too.
 type choices struct {
-	coding *dataset.Coding
-	mac    hash.Hash
-	of     map[[dataset.KeySize]byte]choice
+	mac hash.Hash
+	of  map[[dataset.KeySize]byte]choice
+	at  int // of the patient's key in a record
+	// day is where a record has its day, 0 if the schema names no day.
+	day int
 	// without counts the records without a patient's number.
 	without int
 }
 
 type choice struct {
 	records int
-	order   uint64 // least of the patient's records
+	least   [3]place // of the patient's records, by each rule of study.Choices
 }
 
-func newChoices(c *dataset.Coding, key []byte) *choices {
-	return &choices{coding: c, of: map[[dataset.KeySize]byte]choice{},
+type place struct {
+	day float64
+	key uint64
+}
+
+func newChoices(s dataset.Schema, key []byte) *choices {
+	c := &choices{of: map[[dataset.KeySize]byte]choice{},
 		mac: hmac.New(sha256.New, append([]byte("record of a patient\x00"), key...))}
+	widths, label := s.Coding().Columns(), len(s.FeatureColumns())
+	end := 0
+	for i, w := range widths {
+		switch i {
+		case label + 1:
+			c.at = end
+		case label + 3:
+			c.day = end
+		}
+		end += w
+	}
+	if s.Patient == "" {
+		c.at = -1
+	}
+	return c
 }
 
 // patient returns the key of a record's patient, zero for a record without a patient's number and
 // if the schema names no patient column.
 func (c *choices) patient(record []byte) [dataset.KeySize]byte {
-	widths := c.coding.Columns()
-	end := len(record) - widths[len(widths)-1]
-	var key [dataset.KeySize]byte
-	copy(key[:], record[end-widths[len(widths)-2]:end])
-	return key
+	if c.at < 0 {
+		return [dataset.KeySize]byte{}
+	}
+	return [dataset.KeySize]byte(record[c.at:])
 }
 
-func (c *choices) order(record []byte) uint64 {
+// places returns a record's place among the records of its patient, for each of study.Choices.
+func (c *choices) places(record []byte) [3]place {
 	c.mac.Reset()
 	c.mac.Write(record)
 	var sum [sha256.Size]byte
-	return binary.BigEndian.Uint64(c.mac.Sum(sum[:0]))
+	key, day := binary.BigEndian.Uint64(c.mac.Sum(sum[:0])), math.NaN()
+	if c.day > 0 {
+		day = math.Float64frombits(binary.BigEndian.Uint64(record[c.day:]))
+	}
+	first, last := day, -day
+	if math.IsNaN(day) {
+		first, last = math.Inf(1), math.Inf(1)
+	}
+	return [3]place{{0, key}, {first, key}, {last, key}}
 }
 
 func (c *choices) add(record []byte) {
@@ -77,23 +109,30 @@ func (c *choices) add(record []byte) {
 		c.without++
 		return
 	}
-	order, of := c.order(record), c.of[who]
-	if of.records == 0 || order < of.order {
-		of.order = order
+	of := c.of[who]
+	for i, p := range c.places(record) {
+		old := of.least[i]
+		if of.records == 0 || cmp.Or(cmp.Compare(p.day, old.day), cmp.Compare(p.key, old.key)) < 0 {
+			of.least[i] = p
+		}
 	}
 	of.records++
 	c.of[who] = of
 }
 
-// take reports whether a record is the one chosen of its patient. It does so once for a patient.
-func (c *choices) take(record []byte) bool {
-	who := c.patient(record)
-	of, left := c.of[who]
-	if !left || of.order != c.order(record) {
-		return false
+// taker returns a function that reports whether a record is the one that the i-th of study.Choices
+// chooses of its patient. It does so once for a patient.
+func (c *choices) taker(i int) func(record []byte) bool {
+	return func(record []byte) bool {
+		who := c.patient(record)
+		of, known := c.of[who]
+		if !known || of.least[i] != c.places(record)[i] {
+			return false
+		}
+		of.least[i].day = math.NaN() // equals no place
+		c.of[who] = of
+		return true
 	}
-	delete(c.of, who)
-	return true
 }
 
 // notes say how many records patients have, and what that means at unit patient. All numbers are

@@ -22,19 +22,23 @@ import (
 	"caucus/study/evaluate/judged"
 	"caucus/study/kinds"
 	"caucus/study/kinds/planning"
+	"caucus/study/regress"
 	"caucus/study/survival"
 )
 
-const patientSchema = wardSchema + "patient: nr\n"
+const patientSchema = wardSchema + "patient: nr\npatient_date: day\n"
 
-var patientColumns = []string{"age", "sex", "ill", "nr"}
+var patientColumns = []string{"age", "sex", "ill", "nr", "day"}
 
 // patientStudies lists a study at unit patient for each kind that claims this unit, with and
-// without a condition.
+// without a condition, by each rule that the kind allows.
 func patientStudies(t *testing.T, schema dataset.Schema) (all []study.Task) {
 	t.Helper()
-	pool, err := dataset.NewTable([]string{"age", "sex"}, [][]string{{"10", "f"}, {"50", "m"},
-		{"70", "f"}, {"90", "d"}})
+	var rows [][]string
+	for i := range 100 {
+		rows = append(rows, []string{fmt.Sprint(i), []string{"f", "m", "d"}[i*7%3]})
+	}
+	pool, err := dataset.NewTable([]string{"age", "sex"}, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,34 +61,44 @@ func patientStudies(t *testing.T, schema dataset.Schema) (all []study.Task) {
 			{Kind: "evaluate", KindTerms: terms(evaluate.Terms{Model: model})}, {Kind: "reweigh"},
 			{Kind: "survival", KindTerms: terms(survival.Terms{Time: "age", Until: 80, Bins: 4,
 				Event: survival.Event{Column: "ill", Is: "yes"}})},
+			{Kind: "regress", KindTerms: terms(regress.Terms{Columns: []string{"age"}})},
 		} {
 			of.Name, of.Data, of.Unit, of.Epsilon, of.Records = "s", "ward", privacy.Patient, 1, 3
 			of.Roster, of.Minimum, of.Where = []study.PartyID{"a", "b"}, 2, where
 			of.Deadline = time.Now().Add(time.Hour)
-			made, err := planning.Propose(of, schema, pool)
-			if err != nil {
-				t.Fatal(of.Kind, err)
+			for _, of.Choose = range study.Choices() {
+				made, err := planning.Propose(of, schema, pool)
+				if of.Kind == "survival" && of.Choose == study.Last {
+					if err == nil || !strings.Contains(err.Error(), "too high") {
+						t.Errorf("survival of last records: %v", err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatal(of.Kind, err)
+				}
+				task, err := kinds.NewTask(made.Plan, made.Pool)
+				if err != nil {
+					t.Fatal(of.Kind, err)
+				}
+				all = append(all, task)
 			}
-			task, err := kinds.NewTask(made.Plan, made.Pool)
-			if err != nil {
-				t.Fatal(of.Kind, err)
-			}
-			all = append(all, task)
 		}
 	}
 	return all
 }
 
-// chosenOf makes the table of one record of each patient of a file's rows.
-func chosenOf(t *testing.T, schema dataset.Schema, rows [][]string) table {
+// chosenOf makes the tables of one record of each patient of a file's rows, by each rule.
+func chosenOf(t *testing.T, schema dataset.Schema, rows [][]string) map[study.Choice]table {
 	t.Helper()
+	all := map[study.Choice]table{}
 	coding := schema.Coding()
 	coder, err := coding.Coder(patientColumns, []byte("key"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, record := t.TempDir(), make([]byte, coding.Width())
-	s, one := newSorter(coding, []byte("key"), dir), newChoices(coding, []byte("key"))
+	s, one := newSorter(coding, []byte("key"), dir), newChoices(schema, []byte("key"))
 	for _, row := range rows {
 		coder.Code(row, record)
 		one.add(record)
@@ -92,22 +106,25 @@ func chosenOf(t *testing.T, schema dataset.Schema, rows [][]string) table {
 			t.Fatal(err)
 		}
 	}
-	file, err := os.Create(filepath.Join(dir, "patients"))
-	if err == nil {
-		_, err = s.write(file, len(one.of), one.take)
+	for i, by := range study.Choices() {
+		file, err := os.Create(filepath.Join(dir, "patients"))
+		if err == nil {
+			_, err = s.write(file, len(one.of), one.taker(i))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+		out, err := openTable(file.Name(), coding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.block = inMemoryBlocks(t, out)
+		all[by] = out
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := openTable(file.Name(), coding)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out.block = inMemoryBlocks(t, out)
-	return out
+	return all
 }
 
 // inMemoryBlocks reads a table's blocks once, so that the table serves many studies.
@@ -156,15 +173,15 @@ func vectorAt(t *testing.T, task study.Task, from table, n int, blocks bool) ([]
 }
 
 // TestPatientsAreNeighbours replaces one patient by another, for all pairs of patients with up to
-// three records of odd values, in files of any order, under cuts and fills, for every kind that
-// claims unit patient. A patient whose new number is known at the site moves twice as much at most.
+// three records of odd values and days, in files of any order, under cuts and fills, for every kind
+// that claims unit patient, by every rule. A patient whose new number is known at the site moves twice as much at most.
 func TestPatientsAreNeighbours(t *testing.T) {
 	schema, err := dataset.ParseSchema(strings.NewReader(patientSchema))
 	if err != nil {
 		t.Fatal(err)
 	}
-	odd := [][]string{{"", "f", "yes"}, {"80", "m", "no"}, {"1e308", "d", "yes"},
-		{"x", "", "?"}, {"3", "f", "no"}}
+	odd := [][]string{{"", "f", "yes", ""}, {"80", "m", "no", "7"}, {"1e308", "d", "yes", "-3"},
+		{"x", "", "?", "x"}, {"3", "f", "no", "7"}}
 	var patients [][][]string
 	for i := range odd {
 		patients = append(patients, [][]string{odd[i]})
@@ -175,33 +192,34 @@ func TestPatientsAreNeighbours(t *testing.T) {
 			}
 		}
 	}
-	others := [][]string{{"30", "f", "no", "p"}, {"31", "m", "yes", "p"}, {"60", "m", "no", "q"},
-		{"77", "f", "yes", "r"}, {"12", "f", "yes", ""}, {"13", "m", "no", ""}}
+	others := [][]string{{"30", "f", "no", "p", "7"}, {"31", "m", "yes", "p", "8"},
+		{"60", "m", "no", "q", "6"}, {"77", "f", "yes", "r", ""}, {"12", "f", "yes", "", "1"},
+		{"13", "m", "no", "", "9"}}
 	rng := rand.New(rand.NewPCG(4, 5))
 	file := func(number string, records [][]string) [][]string {
 		rows := slices.Clone(others)
 		for _, r := range records {
-			rows = append(rows, append(slices.Clone(r), number))
+			rows = append(rows, []string{r[0], r[1], r[2], number, r[3]})
 		}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		return rows
 	}
-	var first, second, known []table
+	var first, second, known []map[study.Choice]table
 	for _, p := range patients {
 		first = append(first, chosenOf(t, schema, file("a", p)))
 		second = append(second, chosenOf(t, schema, file("b", p)))
 		known = append(known, chosenOf(t, schema, file("q", p)))
 	}
-	for _, task := range testlevel.Of(t, patientStudies(t, schema), 6) {
+	for _, task := range testlevel.Of(t, patientStudies(t, schema), 12) {
 		for _, n := range []int{2, 4, 6} {
 			for _, blocks := range []bool{true, false} {
 				if blocks && !study.InBlocks(task, n) {
 					continue
 				}
 				var bound privacy.Bound
-				of := func(tables []table) (all [][]int64) {
+				of := func(tables []map[study.Choice]table) (all [][]int64) {
 					for _, from := range tables {
-						v, b := vectorAt(t, task, from, n, blocks)
+						v, b := vectorAt(t, task, from[task.Plan().Choose], n, blocks)
 						bound, all = b, append(all, v)
 					}
 					return all
@@ -241,10 +259,11 @@ func TestPatientsAreNeighbours(t *testing.T) {
 	}
 }
 
-// TestOneOfEachPatient: a study at unit patient gets one record of each patient, the same in files
-// of any order, and none without a number; a study at unit record gets all records.
+// TestOneOfEachPatient: a study at unit patient gets one record of each patient, by key the same in
+// files of any order, and none without a number; a study at unit record gets all records.
 func TestOneOfEachPatient(t *testing.T) {
-	lines := []string{"30,f,no,p", "31,m,yes,p", "60,m,no,q", "77,f,yes,r", "12,f,yes,", "13,m,no,"}
+	lines := []string{"30,f,no,p,2024-03-01", "31,m,yes,p,2021-12-24", "60,m,no,q,", "77,f,yes,r,",
+		"12,f,yes,,", "13,m,no,,2020-01-01", "32,m,no,p,", "60,m,no,q,2024-01-01"}
 	var got []string
 	for range 4 {
 		w := newWard(t)
@@ -252,32 +271,40 @@ func TestOneOfEachPatient(t *testing.T) {
 		if err := os.WriteFile(w.Named["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w.put("age,sex,ill,nr\n" + strings.Join(lines, "\n") + "\n")
+		w.put("age,sex,ill,nr,day\n" + strings.Join(lines, "\n") + "\n")
 		d := w.declared()
-		if d.Records != 6 || d.Patients != 3 {
+		if d.Records != 8 || d.Patients != 3 {
 			t.Fatalf("%d records of %d patients are declared", d.Records, d.Patients)
 		}
 		notes := fmt.Sprint(w.Check(t.Context(), "ward").Remarks)
-		if !strings.Contains(notes, "1 patient of 3 have several records, up to 2") ||
+		if !strings.Contains(notes, "2 patients of 3 have several records, up to 3") ||
 			!strings.Contains(notes, "2 records without a patient number") {
 			t.Errorf("the report says %s", notes)
 		}
 		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema}
-		r, err := w.AllRecords(p)
-		if err != nil {
-			t.Fatal(err)
+		ages := func(by study.Choice) string {
+			p.Choose = by
+			r, err := w.AllRecords(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []string
+			for i := range r.Len() {
+				all = append(all, fmt.Sprint(r.X.At(i, 0)))
+			}
+			slices.Sort(all)
+			return strings.Join(all, " ")
 		}
-		if r.Len() != 3 {
-			t.Fatalf("%d records of 3 patients", r.Len())
+		got = append(got, ages(study.ByKey))
+		if n := len(strings.Fields(got[0])); n != 3 {
+			t.Fatalf("%d records of 3 patients", n)
 		}
-		var ages []string
-		for i := range r.Len() {
-			ages = append(ages, fmt.Sprint(r.X.At(i, 0)))
+		if first, last := ages(study.First), ages(study.Last); first != "0.31 0.6 0.77" ||
+			last != "0.3 0.6 0.77" {
+			t.Errorf("first records: ages %s; last: %s", first, last)
 		}
-		slices.Sort(ages)
-		got = append(got, strings.Join(ages, " "))
 		p.Unit = privacy.Record
-		if r, err := w.AllRecords(p); err != nil || r.Len() != 6 {
+		if r, err := w.AllRecords(p); err != nil || r.Len() != 8 {
 			t.Errorf("at unit record: %d records, %v", r.Len(), err)
 		}
 		slices.Reverse(lines)
@@ -299,9 +326,9 @@ func TestPatientsAlone(t *testing.T) {
 		if err := os.WriteFile(w.Named["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w.put("age,sex,ill,nr\n60,m,no,q\n77,f,yes,r\n" + strings.Repeat("30,f,no,p\n", visits))
+		w.put("age,sex,ill,nr,day\n60,m,no,q,\n77,f,yes,r,\n" + strings.Repeat("30,f,no,p,\n", visits))
 		d := w.declared()
-		info, err := os.Stat(w.patientsFile(d))
+		info, err := os.Stat(w.patientsFile(d, study.First))
 		if err != nil {
 			t.Fatal(err)
 		}

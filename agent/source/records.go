@@ -34,7 +34,7 @@ func (s Sources) Open(d Declaration, p study.Plan) (*StudyRecords, error) {
 	var err error
 	file := s.importFile(d)
 	if p.Unit == privacy.Patient && !d.unnumbered() {
-		file = s.patientsFile(d)
+		file = s.patientsFile(d, p.Choose)
 	}
 	if h.table, err = openTable(file, d.Schema.Coding()); err == nil {
 		if err = h.table.check(); err != nil {

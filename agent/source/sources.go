@@ -87,7 +87,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 	case d.Query != nil && (asked != d.Digest || source.Query.DSNFile != d.Query.DSNFile):
 		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
 	case d.Import != "" && (!exists(s.importFile(d)) ||
-		d.Patients > 0 && !d.unnumbered() && !exists(s.patientsFile(d))):
+		d.Patients > 0 && !d.unnumbered() && !exists(s.patientsFile(d, study.ByKey))):
 		return fail("its import is gone, as after a restored backup")
 	case len(own.Differences(d.Schema)) > 0 || len(d.Schema.Differences(own)) > 0 ||
 		!reflect.DeepEqual(own.Format(), d.Schema.Format()):
@@ -174,7 +174,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if err != nil {
 		return Declaration{}, err
 	}
-	patients := newChoices(own.Coding(), s.Key)
+	patients := newChoices(own, s.Key)
 	read, err := source.survey(ctx, own, m, s.Key, func(record []byte) error {
 		patients.add(record)
 		return keep(record)

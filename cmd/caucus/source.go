@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -28,8 +30,10 @@ type recordsFrom struct {
 	holdOut bool
 	records int
 	seed    uint64
-	// onePerPatient keeps one record of each patient, as the sites of a study at unit patient do.
+	// onePerPatient keeps one record of each patient, as the sites of a study at unit patient do, by
+	// the rule of choose.
 	onePerPatient bool
+	choose        study.Choice
 
 	format  dataset.Format // format of the files, set by tables
 	reading input.Reading
@@ -46,7 +50,7 @@ func (rf *recordsFrom) of(of terms.Study) {
 		of.Where,
 		common.HoldOut
 	rf.records, rf.seed = generate(of), of.Seed
-	rf.onePerPatient = of.Unit == privacy.Patient
+	rf.onePerPatient, rf.choose = of.Unit == privacy.Patient, of.Choose
 }
 
 // loaded holds the records of a source. pool and test may be nil.
@@ -195,15 +199,30 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 	return schema, train, nil, nil
 }
 
-// patientsOf returns one record of each patient of a party, chosen at random before any condition,
-// and no record without a patient's number. A schema without a patient column leaves t as it is:
+// patientsOf returns one record of each patient of a party, chosen before any condition by the
+// study's rule, and at random where sites choose by key; and no record without a patient's number. A schema without a patient column leaves t as it is:
 // plans at unit patient are refused.
 func (rf *recordsFrom) patientsOf(t *dataset.Table, s dataset.Schema) *dataset.Table {
 	if t == nil || !t.Has(s.Patient) {
 		return t
 	}
+	day := func(i int) float64 {
+		text, _ := t.Cell(i, s.PatientDate)
+		v, ok := dataset.ParseNumber(text)
+		switch {
+		case !ok:
+			return math.Inf(1)
+		case rf.choose == study.Last:
+			return -v
+		}
+		return v
+	}
+	order := rand.New(rand.NewPCG(rf.seed, 1)).Perm(t.Rows())
+	if rf.choose != study.ByKey {
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(day(i), day(j)) })
+	}
 	seen, rows := map[[2]string]bool{}, []int{}
-	for _, i := range rand.New(rand.NewPCG(rf.seed, 1)).Perm(t.Rows()) {
+	for _, i := range order {
 		number, _ := t.Cell(i, s.Patient)
 		party, _ := t.Cell(i, s.Party)
 		if who := [2]string{party, number}; number != "" && !seen[who] {

@@ -144,6 +144,13 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*BoundMapping, error)
 			b.targets = append(b.targets, target{name: name, at: -1})
 			continue
 		}
+		if name == s.PatientDate && m.Patient == NoPatient && !told {
+			b.targets = append(b.targets, target{name: name, at: -1})
+			continue
+		}
+		if name == s.PatientDate && rule.DaysSince+rule.YearsUntil+rule.Expression == "" {
+			rule.DaysSince = "1970-01-01"
+		}
 		t, found, err := b.target(name, rule, m, s.Date)
 		if err != nil {
 			return nil, fmt.Errorf("mapping: columns: %s: %w", name, err)

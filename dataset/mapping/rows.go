@@ -34,7 +34,7 @@ func (m Mapping) AllRows(in dataset.Rows, s dataset.Schema) (dataset.Rows, *Boun
 func (b *BoundMapping) changes(m Mapping) bool {
 	return len(m.Columns) > 0 || len(m.Missing) > 0 || m.Decimal != "" ||
 		slices.ContainsFunc(b.targets, func(t target) bool {
-			return t.at < 0 || b.columns[t.at] != t.name
+			return t.at < 0 || b.columns[t.at] != t.name || t.days != nil
 		})
 }
 

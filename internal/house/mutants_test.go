@@ -960,7 +960,22 @@ var mutants = []mutant{
 	},
 	{
 		name: "a patient's record is chosen by the file's order", room: "agent/source", file: "patients.go",
-		old: "of.records == 0 || order < of.order", new: "of.records == 0",
+		old: "of.records == 0 || cmp.Or(cmp.Compare(p.day, old.day), cmp.Compare(p.key, old.key)) < 0", new: "of.records == 0",
+		found: "TestPatientsAreNeighbours",
+	},
+	{
+		name: "a patient's record without a day is chosen before all others", room: "agent/source", file: "patients.go",
+		old: "first, last = math.Inf(1), math.Inf(1)", new: "first, last = math.Inf(-1), math.Inf(-1)",
+		found: "TestOneOfEachPatient",
+	},
+	{
+		name: "a patient's last record is the first", room: "agent/source", file: "patients.go",
+		old: "{last, key}}", new: "{first, key}}",
+		found: "TestOneOfEachPatient",
+	},
+	{
+		name: "a survival study takes a patient's last record", room: "study/survival", file: "survival.go", in: "agent/source",
+		old: "case p.Choose == study.Last:", new: "case p.Choose == study.Last && p.Simulated:",
 		found: "TestPatientsAreNeighbours",
 	},
 	{
@@ -970,7 +985,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a study at unit patient reads all records", room: "agent/source", file: "records.go",
-		old: "file = s.patientsFile(d)", new: "file = s.importFile(d)",
+		old: "file = s.patientsFile(d, p.Choose)", new: "file = s.importFile(d)",
 		found: "TestOneOfEachPatient|TestPatientsAlone",
 	},
 	{

@@ -185,7 +185,7 @@ func WordsOf(p study.Plan) study.Words {
 	if err != nil {
 		panic(err)
 	}
-	return kind.Words(p)
+	return kind.Words(p).AtUnit(p)
 }
 
 // MissingWords says of a checked plan that it does not count missing cells, and what stands for

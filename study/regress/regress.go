@@ -57,7 +57,7 @@ func (Kind) Check(p study.Plan) error {
 			study.FormCommitted)
 	case p.Unit == privacy.Label:
 		return study.PlanError("unit", "regress adds up columns too, which unit label does not hide: use unit record")
-	case p.Unit != privacy.Record && p.Unit != privacy.Party:
+	case !study.ByRecord(p.Unit) && p.Unit != privacy.Party:
 		return study.PlanError("unit", "regress cannot hide a %s: use unit record, or unit party with regress.per_party", p.Unit)
 	case p.Unit == privacy.Party && t.PerParty < 1:
 		return study.PlanError("regress.per_party", "unit party hides all of a party's records: give the most that one adds")

@@ -85,6 +85,8 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("unit", "survival counts times, which unit label does not hide: use unit record")
 	case !study.ByRecord(p.Unit) && p.Unit != privacy.Party:
 		return study.PlanError("unit", "survival cannot hide a %s: use unit record, or unit party with survival.per_party", p.Unit)
+	case p.Choose == study.Last:
+		return study.PlanError("choose", "last: who has a last record has lived until then, so that curves would lie too high: use first")
 	case p.Unit == privacy.Party && t.PerParty < 1:
 		return study.PlanError("survival.per_party", "unit party hides all of a party's records: give the most that one counts")
 	case p.Map.Kind != dataset.IdentityMap:
