@@ -184,18 +184,18 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 			err = add(key.name, key.part, k.key(key.name))
 		}
 	}
-	if err == nil && s.PatientDate != "" {
-		err = add(s.PatientDate, c.parts[len(c.features)+3], func(text string, to []byte) oddity {
-			day, ok := ParseNumber(text)
-			odd := fine
-			if !ok {
-				day, odd = math.NaN(), missing
-			}
-			binary.BigEndian.PutUint64(to, math.Float64bits(day))
-			return odd
-		})
+	if err != nil || s.PatientDate == "" {
+		return k, err
 	}
-	return k, err
+	return k, add(s.PatientDate, c.parts[len(c.features)+3], func(text string, to []byte) oddity {
+		day, ok := ParseNumber(text)
+		odd := fine
+		if !ok {
+			day, odd = math.NaN(), missing
+		}
+		binary.BigEndian.PutUint64(to, math.Float64bits(day))
+		return odd
+	})
 }
 
 // key returns a function that writes a text's key. Equal texts in different columns have different

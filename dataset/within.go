@@ -9,8 +9,8 @@ import (
 
 // Differences lists the differences that prevent encoding own's records under s: columns that own
 // lacks or defines differently. An empty list means none. s may leave out features of own, and the
-// party column and the patient's date; label, patient column, missing text and date must be equal. File formats are
-// ignored. The answer depends on the two schemas alone, never on a file.
+// party column and the patient's date; label, patient column, missing text and date must be equal.
+// File formats are ignored. The answer depends on the two schemas alone, never on a file.
 func (s Schema) Differences(own Schema) []string {
 	var out []string
 	differ := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

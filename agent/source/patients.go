@@ -13,7 +13,8 @@ import (
 	"caucus/internal/textpage"
 )
 
-// choices chooses one record of each patient by each rule (study.Choices), when a person imports a source, and counts records.
+// choices chooses one record of each patient by each rule (study.Choices), when a person imports a
+// source, and counts records.
 //
 // Proof note. Claim: for a study at unit patient, a bound that is proven for a record holds for all
 // records of a patient, however many they are.
@@ -21,10 +22,10 @@ import (
 //     another patient, whose number is new at the site, in any number. Each of the two has at least
 //     one record. Public are the declared number of patients and the plan.
 //   - The chosen record of a patient is a function of that patient's records and the site's key:
-//     the record with the least place, which is the day of the record and its HMAC. So the chosen records of all other patients stay, and the
-//     chosen record of one patient is replaced by that of another: the chosen tables are
-//     neighbours at unit record. Records without a patient's number are left out: they share one
-//     key and could be of many patients.
+//     the record with the least place, which is the day of the record and its HMAC. So the chosen
+//     records of all other patients stay, and the chosen record of one patient is replaced by that
+//     of another: the chosen tables are neighbours at unit record. Records without a patient's
+//     number are left out: they share one key and could be of many patients.
 //   - Cut and fill come after the choice, to the declared number of patients, by an order of
 //     contents (Blocks, keyed.ExactlyN). So Lemma 2 of keyed.Records applies to chosen records. A
 //     cut before the choice would let one patient's many records drive out those of others.

@@ -30,8 +30,8 @@ type recordsFrom struct {
 	holdOut bool
 	records int
 	seed    uint64
-	// onePerPatient keeps one record of each patient, as the sites of a study at unit patient do, by
-	// the rule of choose.
+	// onePerPatient keeps one record of each patient, as the sites of a study at unit patient do,
+	// by the rule of choose.
 	onePerPatient bool
 	choose        study.Choice
 
@@ -200,8 +200,8 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 }
 
 // patientsOf returns one record of each patient of a party, chosen before any condition by the
-// study's rule, and at random where sites choose by key; and no record without a patient's number. A schema without a patient column leaves t as it is:
-// plans at unit patient are refused.
+// study's rule, and at random where sites choose by key; and no record without a patient's number.
+// A schema without a patient column leaves t as it is: plans at unit patient are refused.
 func (rf *recordsFrom) patientsOf(t *dataset.Table, s dataset.Schema) *dataset.Table {
 	if t == nil || !t.Has(s.Patient) {
 		return t
