@@ -25,16 +25,16 @@ import (
 func fullPlan(t *testing.T) study.Plan {
 	t.Helper()
 	p := study.Plan{
-		Name: "n", Kind: "classify", Purpose: "p", Contact: "c", Data: "d",
+		Name: "n", Kind: "classify", Form: study.FormCommitted, Purpose: "p", Contact: "c", Data: "d",
 		Schema: dataset.Schema{
 			Name:     "s",
 			Label:    dataset.Label{Column: "ill", Classes: []string{"no", "yes"}, Aliases: map[string]string{"1": "yes"}, OtherClass: "no"},
 			Features: []dataset.Feature{{Column: "age", Kind: dataset.Numeric, Max: 1}, {Columns: []string{"a", "b"}, Kind: dataset.Categorical, Levels: []string{"x", "y"}}},
-			Missing:  "?", Party: "site", Patient: "patient", Date: "2020-01-31", Delimiter: ";", Columns: []string{"age"}, Comment: "#",
+			Missing:  "?", Party: "site", Patient: "patient", PatientDate: "admitted", Date: "2020-01-31", Delimiter: ";", Columns: []string{"age"}, Comment: "#",
 		},
 		Map:  dataset.Map{Kind: dataset.IdentityMap, Standard: &dataset.StandardParameters{}, Inner: &dataset.Map{Kind: dataset.IdentityMap}},
 		Pool: auxdata.Digest{1}, Roster: []study.PartyID{"a", "b"},
-		Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite,
+		Unit: privacy.Patient, Choose: study.First, Epsilon: 1, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite,
 		Weights: &study.WeightSource{}, Where: "age > 0", Seal: &study.SealRule{},
 		Minimum: 2, Records: 200, Deadline: time.Unix(0, 0), Readers: []string{"r"}, TermsDigest: "t",
 	}
@@ -167,7 +167,9 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 	for name, change := range map[string]func(*dataset.Schema){
 		"comment":   func(s *dataset.Schema) { s.Comment = "F" },
 		"delimiter": func(s *dataset.Schema) { s.Delimiter = ";" },
-		"columns":   func(s *dataset.Schema) { s.Columns = append(s.FeatureColumns(), s.Label.Column, s.Patient) },
+		"columns": func(s *dataset.Schema) {
+			s.Columns = append(s.FeatureColumns(), s.Label.Column, s.Patient, s.PatientDate)
+		},
 	} {
 		for _, simulated := range []bool{false, true} {
 			p := conformance.ClassifyPlan(schema, pool, m)
