@@ -48,7 +48,7 @@ var rooms = map[string][]string{
 	"privacy/audit/laws":        {"privacy/audit"},
 	"auxdata/support":           {"auxdata", "dataset"},
 	"auxdata":                   {"internal/csvfile", "dataset"},
-	"aggregation/embedding":     {"dataset"},
+	"aggregation/embedding":     {},
 	"aggregation/solving":       {},
 	"aggregation/binning":       {},
 	"aggregation/fitting":       {"aggregation", "aggregation/solving", "auxdata", "dataset", "learners"},
