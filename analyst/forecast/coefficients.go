@@ -28,10 +28,16 @@ type Coefficient struct {
 	// half the width of the interval of log-odds, median of the draws
 	HalfWidth float64 `json:"half_width,omitempty"`
 	Because   string  `json:"because,omitempty"` // why there is no interval
-	Change    string  `json:"change,omitempty"`  // the plan's term to change
+	Change    string  `json:"change,omitempty"`  // what would change that
 }
 
-const changeNoise = "more records or a larger epsilon"
+const (
+	changeNoise = "more records or a larger epsilon" // of an interval that is too wide
+	changePool  = "a pool with more rows of it"
+	// changeKind is for what neither map nor pool nor records surely mend: rows that the map bends,
+	// and scores of a rare class, whose calibration the pool limits.
+	changeKind = "kind regress, of few columns, where its forecast has an interval"
+)
 
 // newCoefficients makes the forecast from the draws, and what map and pool rule out
 // (fitted.ForecastContrasts).
@@ -52,15 +58,14 @@ func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficie
 		}
 	}
 	for i, f := range all {
-		c := Coefficient{Contrast: f.Contrast, Because: f.Untold,
-			Change: "a pool with more rows of it"}
+		c := Coefficient{Contrast: f.Contrast, Because: f.Untold, Change: changePool}
 		switch {
 		case f.Untold == "":
 			c.expect(i, draws)
 		case f.Untold == fitted.WithoutInterval && whole != nil && whole[i].Untold == "":
 			c.Change = fmt.Sprintf("map.project: %d", every.Project)
 		case f.Untold == fitted.WithoutInterval:
-			c.Change = "fewer columns"
+			c.Change = changeKind
 		}
 		out.Of = append(out.Of, c)
 	}
@@ -86,10 +91,8 @@ func (c *Coefficient) expect(i int, draws []drawn) {
 		c.HalfWidth = widths[len(widths)/2]
 	}
 	if c.Interval = c.Chance >= .5; !c.Interval {
-		c.Because = why
-	}
-	if wide := (fitted.Estimate{Low: -c.HalfWidth, High: c.HalfWidth}); !c.Interval ||
-		wide.Noise() {
+		c.Because, c.Change = why, changeKind
+	} else if (fitted.Estimate{Low: -c.HalfWidth, High: c.HalfWidth}).Noise() {
 		c.Change = changeNoise
 	}
 }
@@ -107,7 +110,10 @@ func (of *Coefficients) Words() string {
 	}
 	words := fmt.Sprintf("%d of %d are expected to have a 95 %% interval", told, len(of.Of))
 	if scores := 100 * (1 - of.Known); scores > .5 {
-		words += fmt.Sprintf("; in %.0f %% of the draws the release gave scores, which have no odds ratio: %s", scores, changeNoise)
+		words += fmt.Sprintf("; in %.0f %% of the draws the release gave scores, which have no odds ratio", scores)
+	}
+	if told < len(of.Of) {
+		words += "; for others " + fitted.UseRegress
 	}
 	return words
 }

@@ -1678,6 +1678,12 @@ var mutants = []mutant{
 		found: "TestIncompleteRowsOfPool",
 	},
 	{
+		name: "scores of a rare class are said to need records", room: "analyst/forecast", file: "coefficients.go",
+		old:   "c.Because, c.Change = why, changeKind",
+		new:   "c.Because, c.Change = why, changeNoise",
+		found: "TestAdviceOnCoefficients",
+	},
+	{
 		name: "a factor is drawn as a change of the logarithm", room: "study/regress/leastsquares", file: "report.go",
 		old:   `c.Title, scale = "factor of "+t.FactorOf, math.Exp`,
 		new:   `c.Title = "factor of " + t.FactorOf`,

@@ -31,18 +31,31 @@ func (c Contrast) Words() string {
 	return fmt.Sprintf("%s: %s more", c.Column, number(c.Per))
 }
 
-// Words summarise a classifier's coefficients, or say why there are none. of may be nil.
+// UseRegress says where intervals come from that odds ratios lack.
+const UseRegress = "use kind regress with few columns: it gives differences of shares, and its forecast their intervals; odds are classify's alone"
+
+// Words summarise a classifier's coefficients, or say why there are none. of may be nil. Where some
+// have no interval, they say what has; not of votes, which mostly hide whole parties.
 func (of *Coefficients) Words(c classifier.Classifier) string {
+	words, all := of.words(c)
+	if all || c.Output == classifier.VoteShare {
+		return words
+	}
+	return words + "; " + UseRegress
+}
+
+// words also report whether each coefficient has an interval.
+func (of *Coefficients) words(c classifier.Classifier) (string, bool) {
 	if of == nil {
 		switch {
 		case c.Lambda == 0:
-			return "the noise hides every effect"
+			return "the noise hides every effect", false
 		case c.Output == classifier.VoteShare:
-			return "no odds ratios: sites sent votes on public rows, which hold no outcomes"
+			return "no odds ratios: sites sent votes on public rows, which hold no outcomes", false
 		case c.Output == classifier.Score:
-			return "no odds ratios: the classifier is not calibrated"
+			return "no odds ratios: the classifier is not calibrated", false
 		}
-		return "no odds ratios: their standard errors are not known for more than two classes, a tilted pool or map.bins"
+		return "no odds ratios: their standard errors are not known for more than two classes, a tilted pool or map.bins", false
 	}
 	told, noise := 0, 0
 	for _, e := range of.Of {
@@ -55,11 +68,11 @@ func (of *Coefficients) Words(c classifier.Classifier) string {
 	}
 	switch {
 	case told == 0:
-		return "no odds ratios: no standard error can be estimated"
+		return "no odds ratios: no standard error can be estimated", false
 	case noise == told:
-		return "the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10"
+		return "the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10", false
 	}
-	return fmt.Sprintf("%d of %d have a 95 %% interval, which covers privacy noise and sampling; one interval in twenty misses. They say what occurs together with %s among these records, not what causes it", told, len(of.Of), of.Class)
+	return fmt.Sprintf("%d of %d have a 95 %% interval, which covers privacy noise and sampling; one interval in twenty misses. They say what occurs together with %s among these records, not what causes it", told, len(of.Of), of.Class), told == len(of.Of)
 }
 
 // Chart shows the odds ratios that have an interval, the clearest effect first. It is nil if there

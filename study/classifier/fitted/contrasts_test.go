@@ -148,11 +148,15 @@ func TestCoefficientWords(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	only := &Coefficients{Class: "yes", Of: c.Of[2:3]}
+	tail := "; " + UseRegress
 	for want, got := range map[string]string{
-		"the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10": only.Words(classifier.Classifier{}),
-		"no odds ratios: no standard error can be estimated":                                       (&Coefficients{Of: c.Of[3:]}).Words(classifier.Classifier{Lambda: 1}),
-		"the noise hides every effect":                                                             (*Coefficients)(nil).Words(classifier.Classifier{}),
-		"no odds ratios: sites sent votes on public rows, which hold no outcomes":                  (*Coefficients)(nil).Words(classifier.Classifier{Lambda: 1, Output: classifier.VoteShare}),
+		"the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10" + tail: only.
+			Words(classifier.Classifier{}),
+		"no odds ratios: no standard error can be estimated" + tail: (&Coefficients{Of: c.Of[3:]}).
+			Words(classifier.Classifier{Lambda: 1}),
+		"the noise hides every effect" + tail: (*Coefficients)(nil).Words(classifier.Classifier{}),
+		"no odds ratios: sites sent votes on public rows, which hold no outcomes": (*Coefficients)(nil).
+			Words(classifier.Classifier{Lambda: 1, Output: classifier.VoteShare}),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -52,7 +52,7 @@ func NoCoefficients(p study.Plan) string {
 	if p.Mechanism != "cross" {
 		return fmt.Sprintf("mechanism %s shows no outcomes, so there is no odds ratio; mechanism cross (unit record or label) does", p.Mechanism)
 	} else if len(p.Schema.Classes()) > 2 {
-		return "the error of an odds ratio is known for two classes alone"
+		return "the error of an odds ratio is known for two classes alone; kind regress compares one class with all others (regress.is)"
 	} else if p.Map.LeadingComponents > 0 {
 		return "a number in bins has no single odds ratio: leave out map.bins"
 	}
