@@ -1672,6 +1672,12 @@ var mutants = []mutant{
 		found: "TestIncompleteRowsOfPool",
 	},
 	{
+		name: "no radius is beyond 99 of 100 rows of the pool", room: "study/regress/leastsquares", file: "tune.go",
+		old:   "radii = append(radii, regress.RadiusAbove(usual*by))",
+		new:   "_ = append(radii, usual*by)",
+		found: "TestTunedRadius",
+	},
+	{
 		name: "an incomplete row of the pool counts", room: "study/regress/leastsquares", file: "publicrows.go",
 		old:   "pool.MissingMarked.RawRowView(i)",
 		new:   "pool.Encoded.RawRowView(i)",

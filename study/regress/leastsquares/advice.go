@@ -147,7 +147,7 @@ func (f finisher) worthAdvice(size study.Size, got Forecast) string {
 func (f finisher) shiftAdvice(j int, size study.Size) string {
 	const log = ", or give the schema the logarithm of a column with few large values"
 	terms := study.TermsOf[regress.Terms](f.Plan())
-	for by := 1.25; by <= 4; by += 0.25 {
+	for by := 1.25; by <= mostWider; by += 0.25 {
 		wider := regress.RadiusAbove(terms.Radius * by)
 		if f.holds(size, func(_ *study.Plan, t *regress.Terms) { t.Radius = wider }) {
 			return fmt.Sprintf("set regress.radius: %g", wider) + log

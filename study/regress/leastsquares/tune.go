@@ -1,6 +1,7 @@
 package leastsquares
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -12,12 +13,15 @@ import (
 )
 
 // mostTuned is the most by which Tune lets shortening move a coefficient, in its standard
-// deviations: half of what a forecast refuses.
-const mostTuned = mostShift / 2
+// deviations: half of what a forecast refuses. mostWider is the most by which it and advice widen
+// the radius.
+const mostTuned, mostWider = mostShift / 2, 4.
 
-// Tune takes the radius from the pool where a study leaves it open. It is the least of the lengths
-// that 95, 96, … 99 of 100 rows of the pool do not exceed with which, by the pool, shortening moves
-// no coefficient by more than mostTuned; that of 99 if there is none. Noise grows with its square.
+// Tune takes the radius from the pool where a study leaves it open: the least with which, by the
+// pool, shortening moves no coefficient by more than mostTuned. It tries the lengths that 95, 96, …
+// 99 of 100 rows of the pool do not exceed, then 1.25, 1.5, … 4 times the last, if the study is
+// still worth it. Without one it takes the least from that of 99 on of which a forecast does not
+// warn; if there is none either, that of 99. Noise grows with the radius' square.
 func (Results) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := study.TermsOf[regress.Terms](*p)
 	if t.Radius != 0 {
@@ -27,30 +31,44 @@ func (Results) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	if err != nil {
 		return err
 	}
-	parties := int(p.MostParties())
 	all := newPublicRows(d, pool).lengths()
-	for kept := 0.95; ; kept += 0.01 {
-		t.Radius = regress.RadiusAbove(all[int(kept*float64(len(all)-1))])
+	var radii []float64
+	for kept := 0.95; kept < 0.995; kept += 0.01 {
+		radii = append(radii, regress.RadiusAbove(all[int(kept*float64(len(all)-1))]))
+	}
+	usual := radii[len(radii)-1]
+	best := 0.
+	for by := 1.25; by <= mostWider; by += 0.25 {
+		radii = append(radii, regress.RadiusAbove(usual*by))
+	}
+	for _, t.Radius = range radii {
 		if err := p.SetTerms(t); err != nil {
 			return err
 		}
-		if kept > 0.985 || (regress.Kind{}).Check(*p) != nil { // the caller checks too
-			return nil
+		if (regress.Kind{}).Check(*p) != nil { // the caller checks too
+			break
 		}
 		task, err := regress.Kind{}.New(*p, pool)
 		if err != nil {
 			return err
 		}
-		got, err := forecastOf(task.(regress.Task), p.Noise, p.Size(parties))
+		got, err := forecastOf(task.(regress.Task), p.Noise, p.Size(int(p.MostParties())))
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(got, func(o Outlook) bool {
+		still := !slices.ContainsFunc(got, func(o Outlook) bool {
 			return !math.IsInf(o.Private, 1) && math.Abs(o.Shift) > mostTuned
-		}) {
+		})
+		worth := got.Worth()
+		if still && (t.Radius <= usual || worth) {
 			return nil
 		}
+		if shifted := got.mostShifted() >= 0; best == 0 && !shifted && worth && t.Radius >= usual {
+			best = t.Radius
+		}
 	}
+	t.Radius = cmp.Or(best, usual)
+	return p.SetTerms(t)
 }
 
 // lengths returns those of the rows, ascending; with an outcome of two levels, each row's longer
