@@ -1709,8 +1709,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "a forecast sees no shift by shortening", room: "study/regress/leastsquares", file: "forecast.go",
-		old:   "bare, ok := p.fitted(math.Inf(1), chance)\n\tshort, too",
-		new:   "bare, ok := p.fitted(p.Radius, chance)\n\tshort, too",
+		old:   "p.shift(j+1, bare, got)",
+		new:   "p.shift(j+1, got, got)",
 		found: "TestAdviceIsTrue",
 	},
 	{

@@ -98,7 +98,7 @@ func NewForecast(d *regress.Design, pool *auxdata.Pool, size study.Size,
 		}
 		byNoise := product(got.inverse, ofMean.residualNoise(got.beta), got.inverse).At(j+1, j+1)
 		o.Private = by * math.Sqrt(got.variance(j+1)/n+byNoise)
-		shift, sd := p.shift(j + 1)
+		shift, sd := p.shift(j+1, bare, got)
 		o.Shift, o.ShiftSD = by*shift/o.Private, by*sd/o.Private
 	}
 	return out
@@ -153,12 +153,12 @@ func (f fittedRows) pulls(j int) []float64 {
 // outcome that the pool does not hold.
 const mostTried = 2000
 
-// shift returns how far shortening moves a coefficient, by the pool, and the standard deviation of
-// that; NaN where the rows do not say. Of a class, which the pool does not hold, the odds are assumed
-// to rise e-fold with each standard deviation of the coefficient's own column, and rows evenly
-// spread over the pool stand for all.
-func (p publicRows) shift(j int) (float64, float64) {
-	var chance func([]float64) float64
+// shift returns how far shortening moves a coefficient from a bare fit of the pool's rows to one of
+// shortened rows, and the standard deviation of that; NaN where the rows do not say. For a class,
+// which the pool does not hold, it makes fits of its own: the odds are assumed to rise e-fold with
+// each standard deviation of the coefficient's own column, and rows evenly spread over the pool
+// stand for all.
+func (p publicRows) shift(j int, bare, short fittedRows) (float64, float64) {
 	if !p.Outcome.InPool() {
 		var some [][]float64
 		for i := 0; i < len(p.rows); i += (len(p.rows) + mostTried - 1) / mostTried {
@@ -166,12 +166,13 @@ func (p publicRows) shift(j int) (float64, float64) {
 		}
 		p.rows = some
 		start := math.Log(p.Outcome.Mean / (1 - p.Outcome.Mean))
-		chance = func(x []float64) float64 { return 1 / (1 + math.Exp(-start-x[j])) }
-	}
-	bare, ok := p.fitted(math.Inf(1), chance)
-	short, too := p.fitted(p.Radius, chance)
-	if !ok || !too {
-		return math.NaN(), math.NaN()
+		chance := func(x []float64) float64 { return 1 / (1 + math.Exp(-start-x[j])) }
+		var ok, too bool
+		bare, ok = p.fitted(math.Inf(1), chance)
+		short, too = p.fitted(p.Radius, chance)
+		if !ok || !too {
+			return math.NaN(), math.NaN()
+		}
 	}
 	off := short.pulls(j)
 	floats.Sub(off, bare.pulls(j))
