@@ -46,7 +46,7 @@ type Agent struct {
 	silence     silence
 	measured    time.Duration // clock.Elapsed at the last speed measurement
 	clock       clock.Clock
-	counts      *health.Counts
+	counts      *health.Metrics
 	// jitter draws a random wait of at most its argument.
 	jitter func(time.Duration) time.Duration
 	// unlock, if not nil, releases the state folder, which the agent holds while it is open.
@@ -107,7 +107,7 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 	}
 	a.recorded[line] = true
 	if what == site.AuditRefused {
-		a.counts.Refused(args)
+		a.counts.CountRefusal(args)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (a *Agent) decline(ctx context.Context, d site.StudyFolder, h study.Hash) e
 		return err
 	}
 	if d.Has(site.FileRefused) {
-		a.counts.Refusals.WithLabelValues(site.ByPerson).Inc()
+		a.counts.Refusals.WithLabelValues(site.DeciderPerson).Inc()
 	}
 	return d.Write(site.FileDeclined, nil)
 }
@@ -151,13 +151,13 @@ func (a *Agent) decline(ctx context.Context, d site.StudyFolder, h study.Hash) e
 // and with syslog sent, before the agent goes on: the next message would leave later.
 // TestFlawsAreTold would catch a violation.
 func (a *Agent) flaws(d site.StudyFolder) (audit, log []any) {
-	if late, err := d.Read(site.FileLate); err == nil {
+	if late, err := d.Read(site.FileMissedWindow); err == nil {
 		what := strings.TrimSpace(string(late))
 		audit = append(audit, "late", what)
 		log = append(log, "late", "not ready in time, a constant is sent in its place: "+what+
 			"; raise least_window or margin in the config, or give the agent another processor")
 	}
-	if why, err := d.Read(site.FileUnread); err == nil {
+	if why, err := d.Read(site.FileReadFailure); err == nil {
 		audit = append(audit, "unread", true)
 		log = append(log, "unread", "this study gets empty records of this site: its source cannot be "+
 			"read as it was declared: "+strings.TrimSpace(string(why)))

@@ -67,7 +67,7 @@ func (c *coordinatorDouble) Studies(context.Context) (protocol.Listing, error) {
 		return protocol.Listing{}, c.down
 	}
 	s := c.study.Summary
-	s.State, s.Mine, s.Lost = c.state, c.stored != nil, c.lost
+	s.State, s.CallerContributed, s.CallerLost = c.state, c.stored != nil, c.lost
 	return protocol.Listing{Studies: []protocol.Summary{s}, Skew: c.skew}, nil
 }
 
@@ -90,7 +90,7 @@ func (c *coordinatorDouble) Contribute(_ context.Context, plan study.Hash,
 	}
 	c.bodies = append(c.bodies, bytes.Clone(body))
 	if c.stored != nil && !bytes.Equal(c.stored, body) {
-		return protocol.Receipt{}, study.ErrOtherBytes
+		return protocol.Receipt{}, study.ErrDifferentUpload
 	}
 	c.stored = bytes.Clone(body)
 	receipt := protocol.Receipt{Plan: plan, Party: "site", Body: sha256.Sum256(body),
@@ -156,7 +156,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 		Summary: protocol.Summary{Hash: made.Hash, Name: made.Plan.Name, Roster: 3, Minimum: 2},
 		Plan:    made.Plan, PlanBytes: made.Canonical, PlanSignature: []byte("signature"),
 	}
-	r.Config.Poll, r.Config.MaxBackoff, r.Config.LeastWindow = 10*time.Millisecond,
+	r.Config.Poll, r.Config.MaxBackoff, r.Config.MinWindow = 10*time.Millisecond,
 		20*time.Millisecond, leastWindow
 	return r
 }
@@ -184,10 +184,10 @@ func (r *rig) open() (*Agent, error) {
 
 func round(t *testing.T, a *Agent) {
 	t.Helper()
-	if err := a.Round(context.Background()); err != nil {
+	if err := a.PollOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	a.Finish(context.Background())
+	a.SendCharged(context.Background())
 }
 
 func charges(t *testing.T, a *Agent, u privacy.Unit) int64 {
@@ -276,7 +276,7 @@ func TestPatience(t *testing.T) {
 	r := newRig(t, nil)
 	r.down = fmt.Errorf("%w: connection refused", protocol.ErrUnavailable)
 	a := r.agent(t)
-	if err := a.Round(context.Background()); !errors.Is(err, protocol.ErrUnavailable) {
+	if err := a.PollOnce(context.Background()); !errors.Is(err, protocol.ErrUnavailable) {
 		t.Fatalf("round = %v, want ErrUnavailable", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -306,7 +306,7 @@ func TestRefusals(t *testing.T) {
 		{"policy", func(r *rig) { r.Config.Policy.Mechanisms = nil }, "policy does not allow"},
 		{"a person has not approved", func(r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, "a person must approve"},
 		{"ledger", func(r *rig) {
-			r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
+			r.Config.Policy.TotalLimit[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
 		}, "ledger refuses"},
 		{"another schema", func(r *rig) {
 			own := strings.Replace(pageYAML, "max: 100", "max: 120", 1)
@@ -371,9 +371,9 @@ func TestDeltaOfTheDeclaration(t *testing.T) {
 				c.plan(p)
 			})
 			wide := privacy.Budget{Epsilon: 5, Delta: .2}
-			r.Config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Record: wide,
+			r.Config.Policy.StudyLimit = map[privacy.Unit]privacy.Budget{privacy.Record: wide,
 				privacy.Party: wide}
-			r.Config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: wide}
+			r.Config.Policy.TotalLimit = map[privacy.Unit]privacy.Budget{privacy.Record: wide}
 			r.Config.Policy.Kinds, r.Config.Policy.Mechanisms = []string{"classify",
 				"describe"}, []string{"cross", "tally", "gaussian"}
 			a := r.agent(t)
@@ -401,8 +401,8 @@ func TestApproval(t *testing.T) {
 	if err != nil || offline != nil {
 		t.Fatal(err, offline)
 	}
-	if before.Progress != desk.ProgressWaiting || !before.Allowed || before.Bytes == 0 ||
-		before.Exact || before.Records != 61 {
+	if before.Progress != desk.ProgressWaiting || !before.Allowed || before.UploadBytes == 0 ||
+		before.UploadBytesExact || before.Records != 61 {
 		t.Errorf("preview before approval: %+v", before)
 	}
 	var text strings.Builder
@@ -421,12 +421,12 @@ func TestApproval(t *testing.T) {
 	}
 	round(t, a)
 	after, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || after.Progress != desk.ProgressReceived || !after.Exact ||
-		after.Bytes != len(r.stored) {
+	if err != nil || after.Progress != desk.ProgressReceived || !after.UploadBytesExact ||
+		after.UploadBytes != len(r.stored) {
 		t.Errorf("preview after: %v %+v", err, after)
 	}
-	if after.Budgets[0].Before == nil || *after.Budgets[0].Before <= 0 ||
-		*after.Budgets[0].Before != *after.Budgets[0].After {
+	if after.Budgets[0].SpentBefore == nil || *after.Budgets[0].SpentBefore <= 0 ||
+		*after.Budgets[0].SpentBefore != *after.Budgets[0].SpentAfter {
 		t.Errorf("the ledger after: %+v", after.Budgets)
 	}
 }
@@ -435,7 +435,7 @@ func TestApproval(t *testing.T) {
 func TestRefusedCannotBeApproved(t *testing.T) {
 	r := newRig(t, nil)
 	r.Config.Policy.Approval = policy.ApproveByPerson
-	r.Config.Policy.Study[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-6}
+	r.Config.Policy.StudyLimit[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-6}
 	a := r.agent(t)
 	if _, err := a.Approve(context.Background(), "illness", desk.Approver{}); err == nil ||
 		!strings.Contains(err.Error(), "0.5") {
@@ -456,7 +456,7 @@ func TestClosed(t *testing.T) {
 	}{
 		{"sealed without this site", func(r *rig) { r.state = study.Sealed }, false, 0},
 		{"restored from a backup", func(r *rig) { r.stored = []byte("what was sent before") }, false, 1},
-		{"refused for good", func(r *rig) { r.refuse = study.ErrOtherPlan }, true, 1},
+		{"refused for good", func(r *rig) { r.refuse = study.ErrDifferentPlan }, true, 1},
 		{"bytes that do not parse there", func(r *rig) { r.refuse = protocol.ErrInvalid }, true, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -491,7 +491,7 @@ func TestDraftAgain(t *testing.T) {
 		if err != nil || d.Has(site.FileClosed) {
 			t.Fatalf("upload %v, closed %v", err, d.Has(site.FileClosed))
 		}
-		r.state = study.InDraft
+		r.state = study.Draft
 		round(t, a)
 		if d.Has(site.FileClosed) {
 			t.Fatal("a study that is a draft again was given up")
@@ -594,7 +594,7 @@ func TestDiskFails(t *testing.T) {
 // through.
 func TestOverBudget(t *testing.T) {
 	r := newRig(t, nil)
-	r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
+	r.Config.Policy.TotalLimit[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
 	a := r.agent(t)
 	round(t, a)
 	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })

@@ -88,28 +88,28 @@ func TestTwoPersons(t *testing.T) {
 	other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
 	shown := shownNow(t, a)
 	forge("signed for another declaration",
-		site.Approval{Name: "bob", Shown: shown,
+		site.Approval{Name: "bob", DeclarationDigest: shown,
 			Signature: keys["bob"].Sign(protocol.ApprovalDocument,
 				site.ApprovalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
 	forge("another declaration",
-		site.Approval{Name: "bob", Shown: shown[1:] + "0",
+		site.Approval{Name: "bob", DeclarationDigest: shown[1:] + "0",
 			Signature: keys["bob"].Sign(protocol.ApprovalDocument,
 				site.ApprovalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
-	forge("no signature", site.Approval{Name: "bob", Shown: shown}, "bob")
+	forge("no signature", site.Approval{Name: "bob", DeclarationDigest: shown}, "bob")
 	forge("signed for another plan",
-		site.Approval{Name: "bob", Shown: shown,
+		site.Approval{Name: "bob", DeclarationDigest: shown,
 			Signature: keys["bob"].Sign(protocol.ApprovalDocument,
 				site.ApprovalText(other.hash, shown, "bob"))}, "bob")
 	forge("another kind of document",
-		site.Approval{Name: "bob", Shown: shown,
+		site.Approval{Name: "bob", DeclarationDigest: shown,
 			Signature: keys["bob"].Sign(protocol.PlanDocument,
 				site.ApprovalText(r.hash, shown, "bob"))}, "bob")
 	forge("alice under another name",
-		site.Approval{Name: "bob", Shown: shown,
+		site.Approval{Name: "bob", DeclarationDigest: shown,
 			Signature: keys["alice"].Sign(protocol.ApprovalDocument,
 				site.ApprovalText(r.hash, shown, "alice"))}, "bob")
 	forge("alice in another file",
-		site.Approval{Name: "alice", Shown: shown,
+		site.Approval{Name: "alice", DeclarationDigest: shown,
 			Signature: keys["alice"].Sign(protocol.ApprovalDocument,
 				site.ApprovalText(r.hash, shown, "alice"))}, "bob")
 	got, err := a.Approve(ctx, "illness", desk.Approver{Name: "carol", Key: keys["carol"]})
@@ -134,7 +134,7 @@ func TestRefusedStaysRefused(t *testing.T) {
 	}
 	got, err := a.Refuse(ctx, "illness", desk.Approver{Name: "bob"}, "not in this form")
 	if err != nil || got.Progress != desk.ProgressDeclined ||
-		!strings.Contains(got.Refused, "bob") {
+		!strings.Contains(got.RefusedBy, "bob") {
 		t.Fatalf("refuse: %v, %+v", err, got)
 	}
 	for name, key := range keys {
@@ -161,7 +161,7 @@ func refusedPrepared(t *testing.T) (*rig, *Agent) {
 	r := newRig(t, nil)
 	r.refuse = protocol.ErrUnavailable
 	a := r.agent(t)
-	_ = a.Round(ctx) // prepared, not sent
+	_ = a.PollOnce(ctx) // prepared, not sent
 	if _, err := a.Refuse(ctx, "illness", desk.Approver{}, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -188,9 +188,9 @@ func TestRefusedTooLate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, err := a.Outline(context.Background(), r.hash); err != nil ||
-			strings.Contains(got.Refused, "get it back") != (written == 1) {
-			t.Errorf("with %d answers in files it is %q, %v", written, got.Refused, err)
+		if got, err := a.ReviewWithoutRecords(context.Background(), r.hash); err != nil ||
+			strings.Contains(got.RefusedBy, "get it back") != (written == 1) {
+			t.Errorf("with %d answers in files it is %q, %v", written, got.RefusedBy, err)
 		}
 	}
 	r = newRig(t, nil)
@@ -242,9 +242,9 @@ func TestYear(t *testing.T) {
 	now := time.Date(2030, 12, 30, 12, 0, 0, 0, time.UTC)
 	r.Config.Clock.Now = func() time.Time { return now }
 	// One study per year, three in all.
-	r.Config.Policy.Year =
+	r.Config.Policy.YearLimit =
 		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
-	r.Config.Policy.Total =
+	r.Config.Policy.TotalLimit =
 		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 4, Delta: 1e-4}}
 	n := 0
 	try := func(what string, skew time.Duration, want int) {
@@ -278,7 +278,7 @@ func TestYear(t *testing.T) {
 	try("first of 2030", 0, 1)
 	try("second of 2030", 0, 0)
 	now = now.AddDate(0, 0, 3)
-	r.Config.Policy.Year[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
+	r.Config.Policy.YearLimit[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
 	try("first of 2031", 0, 1)
 	now = now.AddDate(-1, 0, 0)
 	try("the clock is put back to 2030", 0, 0)
@@ -292,9 +292,9 @@ func TestOldYears(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
 	r.Config.Clock.Now = func() time.Time { return now }
-	r.Config.Policy.Year =
+	r.Config.Policy.YearLimit =
 		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
-	r.Config.Policy.Total =
+	r.Config.Policy.TotalLimit =
 		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 60, Delta: 1e-2}}
 	sent, declined := 0, 0
 	try := func(n int, at time.Time) *rig {
@@ -479,7 +479,7 @@ func TestOtherTerms(t *testing.T) {
 
 func shownNow(t *testing.T, a *Agent) string {
 	t.Helper()
-	d, err := a.site.Sources.Of(study.Plan{Data: "ward"})
+	d, err := a.site.Sources.Of(study.Plan{SourceName: "ward"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -520,7 +520,7 @@ func TestApprovalLapses(t *testing.T) {
 			a := r.agent(t)
 			round(t, a)
 			before, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice"})
-			if err != nil || !before.Approved || before.Shown != shownNow(t, a) {
+			if err != nil || !before.Approved || before.DeclarationDigest != shownNow(t, a) {
 				t.Fatalf("%v, %+v", err, before)
 			}
 			test.between(t, r, a)
@@ -533,19 +533,20 @@ func TestApprovalLapses(t *testing.T) {
 			}
 			review, _, err := a.Preview(ctx, "illness")
 			if err != nil || review.Progress != desk.ProgressWaiting ||
-				!slices.Equal(review.Lapsed, []string{"alice"}) || len(review.ApprovedBy) != 0 {
-				t.Errorf("%v, %q, lapsed %v", err, review.Progress, review.Lapsed)
+				!slices.Equal(review.LapsedApprovals, []string{"alice"}) ||
+				len(review.ApprovedBy) != 0 {
+				t.Errorf("%v, %q, lapsed %v", err, review.Progress, review.LapsedApprovals)
 			}
 			if !strings.Contains(r.Log.String(), "again since its source was declared anew") {
 				t.Errorf("the log does not say so:\n%s", r.Log)
 			}
 			if _, err := a.Approve(ctx, "illness",
-				desk.Approver{Name: "alice", Shown: before.Shown[:16]}); err == nil ||
+				desk.Approver{Name: "alice", DeclarationDigest: before.DeclarationDigest[:16]}); err == nil ||
 				!strings.Contains(err.Error(), "declared anew") {
 				t.Errorf("approved as it was shown before: %v", err)
 			}
 			if _, err := a.Approve(ctx, "illness",
-				desk.Approver{Name: "alice", Shown: review.Shown[:16]}); err != nil {
+				desk.Approver{Name: "alice", DeclarationDigest: review.DeclarationDigest[:16]}); err != nil {
 				t.Fatal(err)
 			}
 			round(t, a)
@@ -574,7 +575,7 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Round(ctx); err != nil { // charged
+		if err := a.PollOnce(ctx); err != nil { // charged
 			t.Fatal(err)
 		}
 		if prepare := a.preparation.prepare; while {
@@ -586,7 +587,7 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		} else {
 			anew()
 		}
-		a.Finish(ctx)
+		a.SendCharged(ctx)
 		round(t, a)
 		if len(r.bodies) != 0 || a.site.Studies.Folder(r.hash).Has(site.FileUpload) {
 			t.Fatalf("while %v: something that nobody approved was made", while)

@@ -254,10 +254,10 @@ func visitsRigOf(t *testing.T, yaml string, change func(*study.Proposal)) *rig {
 	}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 4, Delta: 1e-4}}
 	r.Config.Policy.Kinds, r.Config.Policy.Mechanisms = kinds.Names(), kinds.Mechanisms()
-	r.Config.Policy.Study =
+	r.Config.Policy.StudyLimit =
 		map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 1, Delta: 1e-6},
 			privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}}
-	r.Config.Policy.Total = limit
+	r.Config.Policy.TotalLimit = limit
 	r.Config.Policy.ClearColumns = []string{"age", "sex", "clinic"}
 	return r
 }
@@ -333,7 +333,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	}
 	clear := w.body
 	for _, one := range published {
-		b := append(binary.BigEndian.AppendUint64(nil, uint64(one.Sequence)), one.Entry[:]...)
+		b := append(binary.BigEndian.AppendUint64(nil, uint64(one.Sequence)), one.EntryHash[:]...)
 		for _, v := range one.Values {
 			b = binary.BigEndian.AppendUint64(b, uint64(v))
 		}
@@ -452,7 +452,7 @@ func neighboursInLines(t *testing.T, mapping string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := keyed.ExactlyN(kinds.RuleOf(p), p.Schema, all, n, folder.ShardKey)
+			got := keyed.ExactlyN(kinds.SelectionRuleOf(p), p.Schema, all, n, folder.ShardKey)
 			if got.Len() != n {
 				t.Fatalf("%d records, %d were declared", got.Len(), n)
 			}

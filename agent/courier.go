@@ -22,7 +22,7 @@ import (
 //
 // Two things differ:
 //   - There is no current time from the coordinator. A time in a file is only a lower bound: if it
-//     is ahead of this machine's clock by more than site.MaxDatedSkew, nothing is charged. Only
+//     is ahead of this machine's clock by more than site.MaxYearSkew, nothing is charged. Only
 //     this machine decides the year of a charge, and a coordinator cannot move it.
 //   - The carriers decide when files arrive, and may lose some. A pack is refused if a newer one
 //     was read before. The next pack contains the receipt if the answer arrived.
@@ -45,7 +45,7 @@ func NewCourier(c site.Config, pack []byte, out string) (*Agent, error) {
 			}
 		}
 		return protocol.OpenCourier(pack, id, protocol.CourierOptions{
-			Out: out, Notice: in(site.FileNotice), Answer: in(site.FileAnswer), Memory: site.MemoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
+			AnswerFile: out, Notice: in(site.FileNotice), Answer: in(site.FileAnswer), NewestSignedFile: site.NewestSignedFile(c), Now: c.Clock.Now, OnEffect: c.Checkpoint,
 		})
 	}
 	// Only one process at a time may compare the pack with earlier packs and store it.
@@ -67,12 +67,12 @@ type PackOutcome struct {
 	Study    string        `json:"study"`
 	Plan     study.Hash    `json:"plan"`
 	Progress desk.Progress `json:"progress"`
-	// Wrote reports whether there is an answer to carry. Declined reports that the answer says only
-	// that this site does not take part, without a reason.
-	Wrote    bool `json:"wrote"`
-	Declined bool `json:"declined"`
-	// Why says what delays or ended the study; "" if nothing does.
-	Why string `json:"why,omitempty"`
+	// WroteAnswer reports whether there is an answer to carry. Declined reports that the answer
+	// says only that this site does not take part, without a reason.
+	WroteAnswer bool `json:"wrote"`
+	Declined    bool `json:"declined"`
+	// Reason says what delays or ended the study; "" if nothing does.
+	Reason string `json:"why,omitempty"`
 }
 
 // Answer takes the pack's study as far as possible: it decides, charges, prepares the contribution
@@ -89,21 +89,21 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (PackOutcome, error) {
 	if a.courier() == nil {
 		return PackOutcome{}, errors.New("this agent calls its coordinator: it answers by itself")
 	}
-	if err := errors.Join(a.site.Studies.Tidy(), a.site.TidyScratch()); err != nil {
+	if err := errors.Join(a.site.Studies.RemoveTemporary(), a.site.RemoveScratch()); err != nil {
 		return PackOutcome{}, fmt.Errorf("open state folder: %w", err)
 	}
 	a.looking = looking
 	if !looking {
 		a.measure()
 	}
-	about := a.courier().About()
+	about := a.courier().StudyOfFile()
 	d := a.site.Studies.Folder(about.Hash)
 	for again := true; again; {
 		received := d.Has(site.FileReceipt)
-		if err := a.Round(ctx); err != nil {
+		if err := a.PollOnce(ctx); err != nil {
 			return PackOutcome{}, err
 		}
-		a.Finish(ctx)
+		a.SendCharged(ctx)
 		wrote, _ := a.courier().Answered()
 		// Go round again after a receipt, because the pack may contain later news. Do so too if a
 		// crash left a stored upload whose moment has not come.
@@ -115,9 +115,9 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (PackOutcome, error) {
 	if err := ctx.Err(); err != nil {
 		return PackOutcome{}, err
 	}
-	out := PackOutcome{Study: about.Name, Plan: about.Hash, Why: a.logged[about.Hash.String()]}
-	out.Wrote, out.Declined = a.courier().Answered()
-	review, err := a.Outline(ctx, about.Hash)
+	out := PackOutcome{Study: about.Name, Plan: about.Hash, Reason: a.logged[about.Hash.String()]}
+	out.WroteAnswer, out.Declined = a.courier().Answered()
+	review, err := a.ReviewWithoutRecords(ctx, about.Hash)
 	if errors.Is(err, fs.ErrNotExist) { // the study ended before this site knew of it
 		out.Progress = desk.ProgressClosed
 	} else if err != nil {
@@ -126,10 +126,10 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (PackOutcome, error) {
 		out.Progress = review.Progress
 	}
 	if out.Progress == desk.ProgressRefused && len(review.Objections) > 0 {
-		out.Why = desk.Disallowed + strings.Join(review.Objections, "; ")
+		out.Reason = desk.DisallowedByPolicy + strings.Join(review.Objections, "; ")
 	}
 	if why, err := d.Read(site.FileClosed); err == nil && out.Progress == desk.ProgressClosed {
-		out.Why = string(why)
+		out.Reason = string(why)
 	}
 	return out, nil
 }
@@ -141,7 +141,7 @@ const pollByFile = 100 * time.Millisecond
 // The key is on the disk on return, and stays the same until EnrolAccept gets its certificate.
 func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
-		e, err := protocol.EnrolmentAt(enrolmentFile(c))
+		e, err := protocol.LoadOrMakeEnrolment(enrolmentFile(c))
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func TestByFileHoldsTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:7443",
+	id, _, err := authority.IssueFirstOperator("127.0.0.1:7443",
 		protocol.Caller{Name: "site", Role: protocol.RoleParty}, protocol.SignerKey{}, time.Now())
 	if err != nil {
 		t.Fatal(err)

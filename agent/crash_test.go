@@ -48,10 +48,10 @@ func victim() {
 		panic(err)
 	}
 	for range 2 {
-		if err := a.Round(context.Background()); err != nil {
+		if err := a.PollOnce(context.Background()); err != nil {
 			panic(err)
 		}
-		a.Finish(context.Background())
+		a.SendCharged(context.Background())
 		r.state = study.Released
 	}
 	io.Copy(os.Stderr, r.Log)

@@ -20,7 +20,7 @@ func TestStudiesADay(t *testing.T) {
 	a := r.agent(t)
 	for i := range 3 {
 		h := study.Hash{byte(i)}
-		if room, err := a.site.CountToday(a.site.Studies.Folder(h), h); err != nil ||
+		if room, err := a.site.CountStudyToday(a.site.Studies.Folder(h), h); err != nil ||
 			room != (i < 2) {
 			t.Fatalf("study %d: room %v, %v", i, room, err)
 		}
@@ -37,7 +37,7 @@ func TestStudiesADay(t *testing.T) {
 	if !strings.Contains(r.Log.String(), "studies_a_day") {
 		t.Errorf("the log does not say why it waits:\n%s", r.Log)
 	}
-	if room, err := a.site.CountToday(a.site.Studies.Folder(study.Hash{1}),
+	if room, err := a.site.CountStudyToday(a.site.Studies.Folder(study.Hash{1}),
 		study.Hash{1}); err != nil ||
 		!room {
 		t.Errorf("what was taken up waits: %v", err)

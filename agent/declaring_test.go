@@ -60,7 +60,7 @@ func TestDeclare(t *testing.T) {
 	}
 	r.WriteFile(t, "age,sex,ill\n30,f,no\n")
 	now, err := a.CheckSource(context.Background(), "ward")
-	if err != nil || !now.Changed || now.Found != 1 || now.Declared.Records != 1200 ||
+	if err != nil || !now.FileChanged || now.Found != 1 || now.Declared.Records != 1200 ||
 		now.Problem != "" {
 		t.Errorf("after the file changed: %+v, %v", now, err)
 	}
@@ -116,7 +116,7 @@ func TestConfigurationChanged(t *testing.T) {
 			t.Errorf("%s: %d uploads, %d times declined; log:\n%s", name, len(r.bodies), r.declined,
 				r.Log)
 		}
-		if got := a.Sources()[0]; got.Declared != nil || got.Waits == "" {
+		if got := a.Sources()[0]; got.Declared != nil || got.WaitReason == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -131,8 +131,8 @@ func TestUndeclared(t *testing.T) {
 	round(t, a)
 	before, _, err := a.Preview(context.Background(), "illness")
 	if err != nil || before.Progress != desk.ProgressUndeclared ||
-		!strings.Contains(before.Undeclared, "caucus agent source declare ward") {
-		t.Errorf("preview: %v, %q, %q", err, before.Progress, before.Undeclared)
+		!strings.Contains(before.DeclareFirst, "caucus agent source declare ward") {
+		t.Errorf("preview: %v, %q, %q", err, before.Progress, before.DeclareFirst)
 	}
 	if len(r.bodies)+r.declined != 0 || charges(t, a, r.study.Plan.Unit) != 0 {
 		t.Fatal("something was sent or charged")
@@ -364,7 +364,7 @@ func TestDerived(t *testing.T) {
 	}
 	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
 		source.DeclareOptions{Vouch: true})
-	if err != nil || strings.Join(got.Declared.Vouched, " ") != "sex" {
+	if err != nil || strings.Join(got.Declared.VouchedColumns, " ") != "sex" {
 		t.Fatalf("vouch: %+v, %v", got.Declared, err)
 	}
 	_, lines := decisions(t, r.Config)

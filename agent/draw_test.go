@@ -132,7 +132,7 @@ func TestDrawsAreGivenTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+		l, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,13 +38,13 @@ func (a *Agent) follow(ctx context.Context, d site.StudyFolder, o protocol.Summa
 		return false, nil
 	}
 	// also if the process was killed before it closed the study
-	if o.State == study.Open && d.EndedAfter() < len(held) {
+	if o.State == study.Open && d.AmendmentsAtEnd() < len(held) {
 		if err := a.reopen(d, o); err != nil {
 			return true, err
 		}
 	}
 	p, err := d.Plan()
-	if err != nil || o.State != study.Open || d.Has(site.FileReceipt) && !o.Lost {
+	if err != nil || o.State != study.Open || d.Has(site.FileReceipt) && !o.CallerLost {
 		return err != nil, err
 	}
 	err = a.allowsEnding(d, o.Hash, p)
@@ -62,7 +62,7 @@ func (a *Agent) allowsEnding(d site.StudyFolder, h study.Hash, p study.Plan) err
 		return err
 	}
 	if no := a.site.Config.Policy.EndingObjection(p, chain.Ending()); no != "" {
-		return a.refuse(h, p.Name, site.ByPolicy, "", no)
+		return a.refuse(h, p.Name, site.DeciderPolicy, "", no)
 	}
 	return nil
 }

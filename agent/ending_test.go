@@ -68,9 +68,10 @@ func TestReopened(t *testing.T) {
 		study.Release{Manifest: study.Manifest{PlanHash: r.hash}}).ReceiptAfter; n != 1 {
 		t.Errorf("its receipt is said to have come after %d amendments", n)
 	}
-	if review, err := a.Outline(t.Context(), r.hash); err != nil || len(review.Amended) != 1 ||
-		!strings.Contains(review.Amended[0], "reopened") {
-		t.Errorf("a person is shown %q, %v", review.Amended, err)
+	if review, err := a.ReviewWithoutRecords(t.Context(), r.hash); err != nil ||
+		len(review.AmendmentTexts) != 1 ||
+		!strings.Contains(review.AmendmentTexts[0], "reopened") {
+		t.Errorf("a person is shown %q, %v", review.AmendmentTexts, err)
 	}
 	r.state, r.lost = study.Failed, false
 	round(t, a) // it fails again
@@ -174,10 +175,10 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 				t.Fatal(err)
 			}
 			test.then(t, r)
-			if err := a.Round(t.Context()); err != nil && !protocol.Retry(err) {
+			if err := a.PollOnce(t.Context()); err != nil && !protocol.IsRetryable(err) {
 				t.Fatal(err)
 			}
-			a.Finish(t.Context())
+			a.SendCharged(t.Context())
 			if sent := len(r.bodies) > 0; sent != (test.says == "") ||
 				!strings.Contains(r.Log.String(), test.says) {
 				t.Errorf("sent %v; log:\n%s", sent, r.Log)
@@ -215,7 +216,7 @@ func TestAmendedBeforeItCame(t *testing.T) {
 	r.amendTo(t, false, later(48*time.Hour))
 	a := r.agent(t)
 	round(t, a)
-	a.Finish(t.Context())
+	a.SendCharged(t.Context())
 	if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 || r.declined != 1 {
 		t.Errorf("%d charges, %d uploads, declined %d times; log:\n%s", n, len(r.bodies), r.declined, r.Log)
 	}
@@ -229,11 +230,11 @@ func TestForkedWhilePrepared(t *testing.T) {
 	a := r.agent(t)
 	r.refuse = study.ErrNotOpen // the first try fails
 	round(t, a)
-	a.Finish(t.Context())
+	a.SendCharged(t.Context())
 	before := len(r.bodies)
 	r.refuse, r.study.Amendments, r.study.Summary.Amendments = nil, nil, 0
 	r.amendTo(t, false, later(time.Minute))
-	_ = a.Round(t.Context())
+	_ = a.PollOnce(t.Context())
 	if len(r.bodies) != before || !a.site.Studies.Folder(r.hash).Has(site.FileUpload) ||
 		!strings.Contains(r.Log.String(), "two different amendments") {
 		t.Errorf("%d uploads, %d before; log:\n%s", len(r.bodies), before, r.Log)

@@ -36,7 +36,7 @@ func TestTurnedToGarbage(t *testing.T) {
 			good := look(t, change, visitsHeader+strings.Join(visits(), "\n")+"\n")
 			var first []desk.Output
 			text := "??"
-			if kinds.WordsOf(visitsRig(t, change).study.Plan).CountsMissing {
+			if kinds.Explain(visitsRig(t, change).study.Plan).CountsMissing {
 				text = ""
 			}
 			for what, rows := range garbageOf(text) {
@@ -83,7 +83,7 @@ func TestRedeclareDaily(t *testing.T) {
 	r.Config.Data["ward"] = ward
 	a := r.agent(t)
 	if got := a.Sources()[0]; got.Declared != nil ||
-		!strings.Contains(got.Waits, "redeclare is not what was declared") {
+		!strings.Contains(got.WaitReason, "redeclare is not what was declared") {
 		t.Errorf("a source whose redeclare changed: %+v", got)
 	}
 	ward.Redeclare = source.RedeclareDaily
@@ -104,10 +104,10 @@ func TestRedeclareDaily(t *testing.T) {
 			t.Errorf("after %d hours: %d records, want the %d that were declared", step.hours, n, declared.Records)
 		}
 		got := a.Sources()[0]
-		if got.Taken == nil || got.Taken.Records != step.records ||
-			got.Taken.Day != fmt.Sprintf("2026-03-%02d", 1+step.hours/24) ||
-			len(got.Taken.Problems) != 0 {
-			t.Errorf("after %d hours: taken %+v, want %d records", step.hours, got.Taken,
+		if got.LatestSnapshot == nil || got.LatestSnapshot.Records != step.records ||
+			got.LatestSnapshot.Day != fmt.Sprintf("2026-03-%02d", 1+step.hours/24) ||
+			len(got.LatestSnapshot.Problems) != 0 {
+			t.Errorf("after %d hours: taken %+v, want %d records", step.hours, got.LatestSnapshot,
 				step.records)
 		}
 		if !reflect.DeepEqual(got.Declared, declared) {
@@ -115,13 +115,13 @@ func TestRedeclareDaily(t *testing.T) {
 		}
 	}
 	if f := health.CheckSources(a.site.Sources, true)[0]; f.Status != health.OK ||
-		!strings.Contains(f.Says, "written anew since: 90 records") {
+		!strings.Contains(f.Text, "written anew since: 90 records") {
 		t.Errorf("%+v", f)
 	}
 	now = now.Add(24 * time.Hour)
 	r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
 	a.site.Records(r.hash, r.study.Plan, declared.Records, false)
-	if got := a.Sources()[0].Taken; got == nil || len(got.Problems) != 2 {
+	if got := a.Sources()[0].LatestSnapshot; got == nil || len(got.Problems) != 2 {
 		t.Errorf("of garbage: %+v", got)
 	}
 	if strings.Contains(r.Log.String(), "cells") {

@@ -31,7 +31,7 @@ func TestHelperIsTheCoordinator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:1",
+	id, _, err := authority.IssueFirstOperator("127.0.0.1:1",
 		protocol.Caller{Name: "site", Role: protocol.RoleParty}, wireSigner().Key(), time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func decided(t *testing.T, r *rig, key byte) string {
 	}
 	a, p, ctx := r.agent(t), r.study.Plan, context.Background()
 	defer a.Close()
-	if _, err := r.Pool(ctx, r.study, a.site.Pools); err != nil {
+	if _, err := r.Pool(ctx, r.study, a.site.PoolsDir); err != nil {
 		t.Fatal(err)
 	}
 	task, err := a.site.Task(p)
@@ -36,10 +36,10 @@ func decided(t *testing.T, r *rig, key byte) string {
 		t.Fatal(err)
 	}
 	w := window{study: r.hash, plan: p, task: task, records: 60}
-	w.span.Shard = time.Hour
+	w.span.PerShard = time.Hour
 	var made study.Contribution
 	if p.Noise.Shared() {
-		in := a.site.Records(r.hash, p, 60, study.InBlocks(task, 60))
+		in := a.site.Records(r.hash, p, 60, study.TakesBlocks(task, 60))
 		if made.Requests, err = uploading.ExactRequests(task, in); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func decided(t *testing.T, r *rig, key byte) string {
 	if made.Body == nil {
 		return view.String()
 	}
-	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	ledger, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +66,11 @@ func decided(t *testing.T, r *rig, key byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Noise.InClear() {
+	if p.Noise.SumsInClear() {
 		body = body[sha256.Size:] // without the commitment, which follows from the key in each plan
 	}
 	for _, one := range published { // its numbers are noisy and end the body
-		body = body[:len(body)-8*len(one.Values)-len(one.Entry)-8]
+		body = body[:len(body)-8*len(one.Values)-len(one.EntryHash)-8]
 	}
 	fmt.Fprintf(&view, "%x", body)
 	return view.String()
@@ -80,7 +80,7 @@ func decided(t *testing.T, r *rig, key byte) string {
 func exactly(t *testing.T, requests []study.Request) (exact [][]int64) {
 	t.Helper()
 	for _, ask := range requests {
-		none := privacy.Simulation(1)
+		none := privacy.NewSimulation(1)
 		r, err := none.Release(t.Context(), ask.Output, ask.Sensitive, privacy.Unperturbed{})
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestPreviewIsWhatLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := visitsRig(t, change)
 			a, p := r.agent(t), r.study.Plan
-			if err := a.Round(t.Context()); err != nil {
+			if err := a.PollOnce(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			shown, err := a.Values(t.Context(), r.hash)
@@ -109,7 +109,7 @@ func TestPreviewIsWhatLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := window{study: r.hash, plan: p, task: task, records: 60}
-			w.span.Shard = time.Hour
+			w.span.PerShard = time.Hour
 			made := drafted(t.Context(), a.site, w).Contribution
 			for i, exact := range exactly(t, made.Requests) {
 				if !slices.Equal(shown[i].Values, exact) {
@@ -125,7 +125,7 @@ func TestPreviewIsWhatLeaves(t *testing.T) {
 func TestDraftsHaveATime(t *testing.T) {
 	r := visitsRig(t, plans()["classify by tally, unit record, noise site, 3 shards"])
 	a := r.agent(t)
-	if _, err := r.Pool(t.Context(), r.study, a.site.Pools); err != nil {
+	if _, err := r.Pool(t.Context(), r.study, a.site.PoolsDir); err != nil {
 		t.Fatal(err)
 	}
 	task, err := a.site.Task(r.study.Plan)
@@ -133,7 +133,7 @@ func TestDraftsHaveATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := window{study: r.hash, plan: r.study.Plan, task: task, records: 60}
-	w.span.Shard = -time.Second
+	w.span.PerShard = -time.Second
 	if d := drafted(t.Context(), a.site, w); d.late != "3 classifiers" || d.Body == nil {
 		t.Errorf("without any time: %q, want 3 classifiers late", d.late)
 	}
@@ -172,7 +172,7 @@ func TestLateHasTheSitesKey(t *testing.T) {
 		return body
 	}
 	for name, change := range plans() {
-		if p := visitsRig(t, change).study.Plan; !p.Noise.InClear() {
+		if p := visitsRig(t, change).study.Plan; !p.Noise.SumsInClear() {
 			continue
 		}
 		one, other := late(1, change), late(2, change)

@@ -32,7 +32,7 @@ func (a *Agent) learn(ctx context.Context, d site.StudyFolder, h study.Hash) (st
 		}
 	}
 	a.done("plan stored")
-	if _, err := a.link.Pool(ctx, s, a.site.Pools); err != nil {
+	if _, err := a.link.Pool(ctx, s, a.site.PoolsDir); err != nil {
 		return study.Plan{}, err
 	}
 	a.done("pool stored")
@@ -66,7 +66,7 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 // keep stores the helper's acceptance and the operator's forecast, then the plan with its
 // signature.
 func (a *Agent) keep(d site.StudyFolder, s protocol.Study) error {
-	if err := d.KeepHelper(s); err != nil {
+	if err := d.WriteHelperAcceptance(s); err != nil {
 		return err
 	}
 	if s.Forecast.Document != nil {
@@ -74,7 +74,7 @@ func (a *Agent) keep(d site.StudyFolder, s protocol.Study) error {
 			return err
 		}
 	}
-	if err := d.Write(site.FilePlanSign, s.PlanSignature); err != nil {
+	if err := d.Write(site.FilePlanSignature, s.PlanSignature); err != nil {
 		return err
 	}
 	return d.Write(site.FilePlan, s.PlanBytes)

@@ -33,9 +33,9 @@ func ownRig(t *testing.T, dir, line string) *rig {
 	r.Config.Learner.Command = []string{"/bin/sh", "-c", line, "vote"}
 	r.Config.Learner.Timeout = 20 * time.Second
 	r.Config.Policy.Learners = []string{"any"}
-	r.Config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
-	delete(r.Config.Policy.Total, privacy.Record)
-	delete(r.Config.Policy.Study, privacy.Record)
+	r.Config.Policy.TotalLimit[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
+	delete(r.Config.Policy.TotalLimit, privacy.Record)
+	delete(r.Config.Policy.StudyLimit, privacy.Record)
 	return r
 }
 
@@ -67,14 +67,14 @@ func TestOwnClassifierVotes(t *testing.T) {
 		[ "$(wc -l < "$1")" = 62 ] || exit 1
 		tail -n +2 "$2" | while IFS=, read age sex; do if [ "$age" -gt 49 ]; then echo yes; else echo no; fi; done`)
 	a := r.agent(t)
-	if err := a.Round(context.Background()); err != nil {
+	if err := a.PollOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if span := a.preparation.queue[0].span; span.Shard < 20*time.Second ||
-		span.Prepare < span.Shard {
+	if span := a.preparation.queue[0].span; span.PerShard < 20*time.Second ||
+		span.Prepare < span.PerShard {
 		t.Errorf("the window is %+v, the program may take 20 s", span)
 	}
-	a.Finish(context.Background())
+	a.SendCharged(context.Background())
 	for i, v := range ballotOf(t, r) {
 		want := int64(0)
 		if (i*7)%100 > 49 {
@@ -122,7 +122,7 @@ func TestOwnClassifierFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := a.site.Studies.Folder(r.hash)
-			note, _ := d.Read(site.FileNoVotes)
+			note, _ := d.Read(site.FileVoteFailure)
 			if (note != nil) != fails {
 				t.Errorf("%s: noted %q", line, note)
 			}

@@ -58,7 +58,7 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 		if err := ownFolder(c, i.Name); err != nil {
 			return err
 		}
-		e, err := protocol.EnrolmentAt(enrolmentFile(c))
+		e, err := protocol.LoadOrMakeEnrolment(enrolmentFile(c))
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
-		e, err := protocol.EnrolmentAt(enrolmentFile(c))
+		e, err := protocol.LoadOrMakeEnrolment(enrolmentFile(c))
 		if err != nil {
 			return err
 		}

@@ -24,8 +24,8 @@ func TestShownOnlyWhereSaid(t *testing.T) {
 	}
 	defer taken.Close()
 	for _, set := range []func(*site.Config){func(c *site.Config) {
-		c.Page = taken.Addr().String()
-	}, func(c *site.Config) { c.Metrics = taken.Addr().String() }} {
+		c.PageAddress = taken.Addr().String()
+	}, func(c *site.Config) { c.MetricsAddress = taken.Addr().String() }} {
 		c := r.Config
 		set(&c)
 		b, err := newAgent(c, protocol.Identity{}, "site",

@@ -34,9 +34,9 @@ func TestMetricsTellNothing(t *testing.T) {
 		"a person has to approve": {func(r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, []string{`caucus_agent_studies{state="waiting"} 1`, `caucus_agent_refusals_total{by="policy"} 0`}},
 		"the policy refuses":      {func(r *rig) { r.Config.Policy.Kinds = nil }, []string{`caucus_agent_refusals_total{by="policy"} 1`}},
 		"the ledger refuses": {func(r *rig) {
-			for u, b := range r.Config.Policy.Total {
+			for u, b := range r.Config.Policy.TotalLimit {
 				b.Epsilon = 0.5
-				r.Config.Policy.Total[u] = b
+				r.Config.Policy.TotalLimit[u] = b
 			}
 		}, []string{`caucus_agent_refusals_total{by="ledger"} 1`}},
 	} {
@@ -49,7 +49,7 @@ func TestMetricsTellNothing(t *testing.T) {
 				"gone":        os.Remove,
 			} {
 				r := newRig(t, nil)
-				r.Config.Metrics = "127.0.0.1:0"
+				r.Config.MetricsAddress = "127.0.0.1:0"
 				r.Config.Clock.Now = func() time.Time { return at }
 				test.change(r)
 				if err := spoil(r.Config.Data["ward"].File); err != nil {
@@ -61,10 +61,10 @@ func TestMetricsTellNothing(t *testing.T) {
 					if step == 2 && name == "allowed" {
 						r.state = study.Released
 					}
-					a.counts.Polled(context.Background(), a.site, a.id,
-						a.Round(context.Background()), a.refusedHere)
+					a.counts.CountPoll(context.Background(), a.site, a.id,
+						a.PollOnce(context.Background()), a.refusedHere)
 					text += metricsOf(t, a)
-					a.Finish(context.Background())
+					a.SendCharged(context.Background())
 				}
 				last := text[strings.LastIndex(text, "# HELP caucus_agent_answered"):]
 				for _, says := range test.says {
@@ -108,30 +108,30 @@ func metricsOf(t *testing.T, a *Agent) string {
 // and tells the coordinator by a word; before, it is ready once it has polled.
 func TestUnreadableLedgerIsSeen(t *testing.T) {
 	r := newRig(t, nil)
-	r.Config.Metrics = "127.0.0.1:0"
+	r.Config.MetricsAddress = "127.0.0.1:0"
 	a := r.agent(t)
 	ready := func() string {
 		w := httptest.NewRecorder()
-		a.counts.Ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		a.counts.ServeReadiness(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 		return fmt.Sprint(w.Code, " ", w.Body)
 	}
 	if got := ready(); !strings.HasPrefix(got, "503 it has not polled yet") {
 		t.Error(got)
 	}
-	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
+	a.counts.CountPoll(t.Context(), a.site, a.id, nil, a.refusedHere)
 	if got := ready(); got != "200 ready\n" {
 		t.Error(got)
 	}
 	if err := a.site.Journal.Close(); err != nil { // from here on the journal is closed
 		t.Fatal(err)
 	}
-	err := a.Round(t.Context())
-	a.counts.Polled(t.Context(), a.site, a.id, err, a.refusedHere)
+	err := a.PollOnce(t.Context())
+	a.counts.CountPoll(t.Context(), a.site, a.id, err, a.refusedHere)
 	if got := ready(); !strings.HasPrefix(got, "503 ") ||
 		!strings.Contains(got, "the ledger cannot be read") {
 		t.Error(got)
 	}
-	if got := a.reports.current()[r.hash]; got != protocol.WaitLedger || !got.Known() {
+	if got := a.reports.current()[r.hash]; got != protocol.WaitLedger || !got.Valid() {
 		t.Errorf("the coordinator is told %q", got)
 	}
 	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") ||

@@ -53,7 +53,7 @@ func newAgent(c site.Config, id protocol.Identity, party study.PartyID,
 	log := cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	a := &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		logged: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, reports: &reports{quiet: c.Quiet, waits: map[study.Hash]protocol.Wait{}}, preparation: &preparation{prepare: func(ctx context.Context, w window) draft { return drafted(ctx, s, w) }, clock: c.Clock}, clock: c.Clock, jitter: jitter, counts: health.NewCounts(),
+		logged: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, reports: &reports{quiet: c.HideWaits, waits: map[study.Hash]protocol.WaitReason{}}, preparation: &preparation{prepare: func(ctx context.Context, w window) draft { return drafted(ctx, s, w) }, clock: c.Clock}, clock: c.Clock, jitter: jitter, counts: health.NewMetrics(),
 	}
 	a.Desk = desk.New(s, a.refresh)
 	return a, nil
@@ -86,17 +86,17 @@ func (a *Agent) shown() (shut func(), err error) {
 		return nil
 	}
 	c := a.site.Config
-	if c.Metrics != "" {
+	if c.MetricsAddress != "" {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics",
 			promhttp.HandlerFor(a.counts.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2}))
-		mux.HandleFunc("GET /readyz", a.counts.Ready)
-		err = serve("metrics", c.Metrics, webpage.Loopback(mux))
+		mux.HandleFunc("GET /readyz", a.counts.ServeReadiness)
+		err = serve("metrics", c.MetricsAddress, webpage.Loopback(mux))
 	}
-	if err == nil && c.Page != "" {
+	if err == nil && c.PageAddress != "" {
 		var p *desk.Page
 		if p, err = a.newPage(); err == nil {
-			if err = serve("page", c.Page, p.Handler()); err != nil {
+			if err = serve("page", c.PageAddress, p.Handler()); err != nil {
 				p.Close()
 			} else {
 				ends = append(ends, p.Close)

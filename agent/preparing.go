@@ -20,9 +20,9 @@ import (
 // not ready.
 func drafted(ctx context.Context, s *site.Site, w window) draft {
 	var l late
-	in := s.Records(w.study, w.plan, w.records, study.InBlocks(w.task, w.records))
-	in.Within = l.within(ctx, w.span.Shard)
-	failed := func(why error) { s.NoVotes(w.study, why) }
+	in := s.Records(w.study, w.plan, w.records, study.TakesBlocks(w.task, w.records))
+	in.TimeLimit = l.within(ctx, w.span.PerShard)
+	failed := func(why error) { s.StoreVoteFailure(w.study, why) }
 	in.Voter, in.Scorer = s.Voter(failed), s.Scorer(failed)
 	d, err := contribution(s, w, in)
 	if err != nil {
@@ -41,7 +41,7 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	if made.Body == nil {
 		var err error
 		if made, err = contribution(s, w,
-			s.EmptyRecords(w.plan, w.records, study.InBlocks(w.task, w.records))); err != nil {
+			s.EmptyRecords(w.plan, w.records, study.TakesBlocks(w.task, w.records))); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +115,7 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	if err == nil && d.Has(site.FileUpload) && !gone() && !a.unapproved(d, w) {
 		err = a.send(ctx, d, w.offer)
 	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, protocol.ErrCarried) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, protocol.ErrToBeCarried) {
 		a.logOnce(w.study, slog.LevelWarn, err.Error())
 	}
 }
@@ -129,16 +129,16 @@ func (a *Agent) prepare(ctx context.Context, d site.StudyFolder, w window) error
 		return err
 	}
 	defer speak()
-	w.Schedule, w.began = w.span.From(a.now()), a.clock.Elapsed()
+	w.Schedule, w.began = w.span.StartingAt(a.now()), a.clock.Elapsed()
 	a.log.Info("preparing a contribution", "study", w.study.String(), "leaves",
-		w.Leaves.UTC().Format(time.RFC3339))
-	if err := d.WriteJSON(site.FileDue, w.Schedule); err != nil {
+		w.UploadAt.UTC().Format(time.RFC3339))
+	if err := d.WriteJSON(site.FileSchedule, w.Schedule); err != nil {
 		return err
 	}
 	a.done("time fixed")
 	// left by a window that a crash ended
-	if err := errors.Join(d.Remove(site.FileLate), d.Remove(site.FileUnread),
-		d.Remove(site.FileNoVotes)); err != nil {
+	if err := errors.Join(d.Remove(site.FileMissedWindow), d.Remove(site.FileReadFailure),
+		d.Remove(site.FileVoteFailure)); err != nil {
 		return err
 	}
 	if w.made = a.preparation.within(ctx, w); ctx.Err() == nil && !d.Has(site.FileRefused) &&
@@ -147,7 +147,7 @@ func (a *Agent) prepare(ctx context.Context, d site.StudyFolder, w window) error
 	}
 	runtime.GC() // free the records' memory now, so that this takes no time after the silence
 	if !a.preparation.hurry {
-		a.clock.Sleep(ctx, w.began+w.span.Whole()-a.clock.Elapsed())
+		a.clock.Sleep(ctx, w.began+w.span.Total()-a.clock.Elapsed())
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (a *Agent) unapproved(d site.StudyFolder, w window) bool {
 
 func (a *Agent) upload(ctx context.Context, d site.StudyFolder, w window) error {
 	if late := w.made.late; late != "" {
-		if err := d.Write(site.FileLate,
+		if err := d.Write(site.FileMissedWindow,
 			fmt.Appendf(nil, "%s, in %v\n", late,
 				w.span.Prepare.Round(time.Millisecond))); err != nil {
 			return err
@@ -173,7 +173,7 @@ func (a *Agent) upload(ctx context.Context, d site.StudyFolder, w window) error 
 		return err
 	}
 	// before the upload is stored, so that every upload has it
-	if err := a.site.NoteLedger(ctx, d); err != nil {
+	if err := a.site.StoreLedgerHead(ctx, d); err != nil {
 		return err
 	}
 	a.done("answered")

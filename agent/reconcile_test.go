@@ -20,7 +20,7 @@ import (
 // until it is reconciled, which charges the study again and says so; then the study goes on.
 func TestPutBackBetween(t *testing.T) {
 	r := newRig(t, nil)
-	r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 5, Delta: 1e-4}
+	r.Config.Policy.TotalLimit[privacy.Record] = privacy.Budget{Epsilon: 5, Delta: 1e-4}
 	authority, err := server.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestPutBackBetween(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:1",
+	id, _, err := authority.IssueFirstOperator("127.0.0.1:1",
 		protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
 	if err := errors.Join(err, id.Save(site.IdentityFile(r.Config))); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestPutBackBetween(t *testing.T) {
 	for _, want := range []int{1, 0} {
 		lost, err := site.Reconcile(context.Background(), r.Config, nil)
 		if err != nil || len(lost) != want || want == 1 &&
-			(!lost[0].Answer || lost[0].Name != "illness" || len(lost[0].Costs) != 1) {
+			(!lost[0].ResultLost || lost[0].Name != "illness" || len(lost[0].Costs) != 1) {
 			t.Fatalf("reconciled %+v, %v, want %d", lost, err, want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // reports tells the coordinator, with the agent's next call, why each study waits here. Each reason
-// is one of a few words (protocol.Wait).
+// is one of a few words (protocol.WaitReason).
 //
 // Proof note. Claim: the words are a function of plan, policy, ledger, declarations, persons and
 // clocks. They depend on the records only through these.
@@ -23,21 +23,21 @@ import (
 //   - The words leave with a call that is made anyway, at the time of the poll's own timer. They
 //     change the call's size only by their own length.
 //
-// TestWaitsTellNothing would catch a violation. With Config.Quiet no word is sent.
+// TestWaitsTellNothing would catch a violation. With Config.HideWaits no word is sent.
 type reports struct {
 	quiet bool
-	waits map[study.Hash]protocol.Wait
+	waits map[study.Hash]protocol.WaitReason
 }
 
-func (r *reports) say(h study.Hash, what protocol.Wait) {
+func (r *reports) say(h study.Hash, what protocol.WaitReason) {
 	if !r.quiet {
 		r.waits[h] = what
 	}
 }
 
-func (r *reports) current() map[study.Hash]protocol.Wait { return r.waits }
+func (r *reports) current() map[study.Hash]protocol.WaitReason { return r.waits }
 
-func (r *reports) begin() { r.waits = map[study.Hash]protocol.Wait{} }
+func (r *reports) begin() { r.waits = map[study.Hash]protocol.WaitReason{} }
 
 func newRun() []byte {
 	run := make([]byte, 16)

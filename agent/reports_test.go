@@ -15,7 +15,7 @@ import (
 func TestWaitsTellNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*testing.T, *rig)
-		want   protocol.Wait
+		want   protocol.WaitReason
 	}{
 		"a person has to approve": {func(_ *testing.T, r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, protocol.WaitApproval},
 		"the policy":              {func(_ *testing.T, r *rig) { r.Config.Policy.Kinds = nil }, protocol.WaitDeclined},
@@ -25,9 +25,9 @@ func TestWaitsTellNothing(t *testing.T) {
 			}
 		}, protocol.WaitSource},
 		"the ledger": {func(_ *testing.T, r *rig) {
-			for u, b := range r.Config.Policy.Total {
+			for u, b := range r.Config.Policy.TotalLimit {
 				b.Epsilon = 0.5
-				r.Config.Policy.Total[u] = b
+				r.Config.Policy.TotalLimit[u] = b
 			}
 		}, protocol.WaitDeclined},
 		"the clock": {func(_ *testing.T, r *rig) { r.skew = 2 * time.Hour }, protocol.WaitClock},
@@ -36,7 +36,7 @@ func TestWaitsTellNothing(t *testing.T) {
 		}, protocol.WaitDeadline},
 		"nothing": {func(*testing.T, *rig) {}, ""},
 		"kept to itself": {func(_ *testing.T, r *rig) {
-			r.Config.Policy.Approval, r.Config.Quiet = policy.ApproveByPerson, true
+			r.Config.Policy.Approval, r.Config.HideWaits = policy.ApproveByPerson, true
 		}, ""},
 	} {
 		for file, spoil := range map[string]func(path string) error{
@@ -65,10 +65,11 @@ func TestWaitsTellNothing(t *testing.T) {
 			})
 		}
 	}
-	for w, words := range map[protocol.Wait]bool{protocol.WaitApproval: true, "42 patients": false,
-		"": false} {
-		if w.Known() != words {
-			t.Errorf("%q is known: %v", w, w.Known())
+	for w, words := range map[protocol.WaitReason]bool{protocol.WaitApproval: true,
+		"42 patients": false,
+		"":            false} {
+		if w.Valid() != words {
+			t.Errorf("%q is known: %v", w, w.Valid())
 		}
 	}
 }

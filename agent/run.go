@@ -26,7 +26,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if err := errors.Join(a.site.Studies.Tidy(), a.site.TidyScratch()); err != nil {
+	if err := errors.Join(a.site.Studies.RemoveTemporary(), a.site.RemoveScratch()); err != nil {
 		return fmt.Errorf("open state folder: %w", err)
 	}
 	shut, err := a.shown()
@@ -39,7 +39,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.log.Info("agent started")
 	for _, f := range health.CheckLocal(ctx, a.site, a.id) {
 		if f.Status != health.OK {
-			a.log.Warn(f.Says, "about", f.About)
+			a.log.Warn(f.Text, "about", f.Subject)
 		}
 	}
 	pace := pace{poll: a.site.Config.Poll, most: a.site.Config.MaxBackoff, jitter: a.jitter}
@@ -48,21 +48,21 @@ func (a *Agent) Run(ctx context.Context) error {
 		return nil
 	}
 	for {
-		err := a.Round(ctx)
+		err := a.PollOnce(ctx)
 		if ctx.Err() != nil {
 			a.log.Info("agent stopped")
 			return nil
 		}
-		a.counts.Polled(ctx, a.site, a.id, err, a.refusedHere)
+		a.counts.CountPoll(ctx, a.site, a.id, err, a.refusedHere)
 		failed := pace.failures
 		wait := pace.next(err == nil)
 		if err != nil {
-			a.log.Warn(health.Advice(err), "error", err, "wait", wait.Round(time.Millisecond))
+			a.log.Warn(health.ExplainError(err), "error", err, "wait", wait.Round(time.Millisecond))
 		} else if failed > 0 {
 			a.log.Info("the coordinator can be reached again", "attempts", failed)
 		}
 		a.prepareUntilPoll(ctx, wait)
-		if a.clock.Elapsed()-a.measured >= site.MeasureEvery && len(a.preparation.queue) == 0 &&
+		if a.clock.Elapsed()-a.measured >= site.MeasureInterval && len(a.preparation.queue) == 0 &&
 			a.preparation.busy.Load() == 0 {
 			a.measure()
 		}
@@ -95,22 +95,23 @@ func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// Finish prepares and sends the studies that Round charged. Run does so by itself.
-func (a *Agent) Finish(ctx context.Context) {
+// SendCharged prepares and sends the studies that PollOnce charged. Run does so by itself.
+func (a *Agent) SendCharged(ctx context.Context) {
 	for len(a.preparation.queue) > 0 && ctx.Err() == nil {
 		a.prepareNext(ctx)
 	}
 }
 
-// Round asks for studies once and does for each study what can be done now. A prepared upload
-// leaves later (Finish). Round returns an error if the coordinator could not be reached or does not
-// admit this agent. An obstacle to one study is logged and does not delay the others.
-func (a *Agent) Round(ctx context.Context) error {
+// PollOnce asks for studies once and does for each study what can be done now. A prepared upload
+// leaves later (SendCharged). PollOnce returns an error if the coordinator could not be reached or
+// does not admit this agent. An obstacle to one study is logged and does not delay the others.
+func (a *Agent) PollOnce(ctx context.Context) error {
 	holds, err := a.site.Studies.Released()
 	if err != nil {
 		return err
 	}
-	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.current(), Holds: holds})
+	a.link.SetHeartbeat(protocol.Heartbeat{ProcessID: a.run, Waits: a.reports.current(),
+		HeldReleases: holds})
 	listing, err := a.link.Studies(ctx)
 	if err != nil {
 		return err
@@ -119,23 +120,23 @@ func (a *Agent) Round(ctx context.Context) error {
 	if skew := listing.Skew; skew.Abs() > health.MaxSkew {
 		a.logOnceAbout("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
 	}
-	if listing.Back != nil {
+	if listing.CoordinatorRestored != nil {
 		a.logOnceAbout("coordinator went back", slog.LevelError,
-			listing.Back.Error()+"; tell its operator (docs/verify.md)")
+			listing.CoordinatorRestored.Error()+"; tell its operator (docs/verify.md)")
 	}
-	if listing.HelperBack != nil {
+	if listing.HelperRestored != nil {
 		a.logOnceAbout("helper went back", slog.LevelError,
-			listing.HelperBack.Error()+"; tell its operator (docs/verify.md)")
+			listing.HelperRestored.Error()+"; tell its operator (docs/verify.md)")
 	}
-	if listing.Forgot != nil {
-		a.logOnceAbout("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
+	if listing.StoreError != nil {
+		a.logOnceAbout("coordinator's head", slog.LevelWarn, listing.StoreError.Error())
 	}
 	if err := a.followCoordinator(listing.Addresses); err != nil {
 		a.logOnceAbout("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys or addresses could not be kept yet: %v", err))
 	}
 	a.year = site.YearOf(a.now(), listing.Skew)
 	if a.year == "" {
-		a.logOnceAbout("year", slog.LevelWarn, fmt.Sprintf("this machine's clock and the coordinator's are %v apart, so that no charge can be dated: studies wait until they agree within %v", listing.Skew.Round(time.Minute), site.MaxDatedSkew))
+		a.logOnceAbout("year", slog.LevelWarn, fmt.Sprintf("this machine's clock and the coordinator's are %v apart, so that no charge can be dated: studies wait until they agree within %v", listing.Skew.Round(time.Minute), site.MaxYearSkew))
 	} else {
 		delete(a.logged, "year")
 	}
@@ -149,8 +150,8 @@ func (a *Agent) Round(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil, errors.Is(err, protocol.ErrCarried):
-		case protocol.Retry(err):
+		case err == nil, errors.Is(err, protocol.ErrToBeCarried):
+		case protocol.IsRetryable(err):
 			unreachable = errors.Join(unreachable, err)
 		default:
 			a.logOnce(s.Hash, slog.LevelWarn, err.Error())
@@ -177,7 +178,7 @@ func (a *Agent) renew(ctx context.Context) error {
 // followCoordinator stores the coordinator's signed handover to new keys, and its signed addresses,
 // then uses them.
 func (a *Agent) followCoordinator(addresses protocol.Addresses) error {
-	id, news := a.id.Follow(a.link.Keys(), addresses)
+	id, news := a.id.WithKeys(a.link.Keys(), addresses)
 	switch {
 	case !news:
 		return nil

@@ -28,9 +28,9 @@ func scoredRig(dir, line string) *rig {
 		Timeout: 20 * time.Second}
 	r.Config.Policy.Kinds, r.Config.Policy.Mechanisms,
 		r.Config.Policy.Learners = []string{"evaluate"}, []string{"laplace"}, []string{"any"}
-	r.Config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
-	delete(r.Config.Policy.Total, privacy.Record)
-	delete(r.Config.Policy.Study, privacy.Record)
+	r.Config.Policy.TotalLimit[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
+	delete(r.Config.Policy.TotalLimit, privacy.Record)
+	delete(r.Config.Policy.StudyLimit, privacy.Record)
 	return r
 }
 
@@ -69,7 +69,7 @@ func TestScorerFails(t *testing.T) {
 			if len(r.bodies) != 1 {
 				t.Fatalf("%s: %d uploads; log:\n%s", c.line, len(r.bodies), r.Log)
 			}
-			note, _ := a.site.Studies.Folder(r.hash).Read(site.FileNoVotes)
+			note, _ := a.site.Studies.Folder(r.hash).Read(site.FileVoteFailure)
 			if (note != nil) != c.fails {
 				t.Errorf("%s: noted %q", c.line, note)
 			}
@@ -109,7 +109,7 @@ func TestScorerNamed(t *testing.T) {
 		r := scoredRig(t.TempDir(), "true")
 		change(r)
 		a := r.agent(t)
-		if err := a.Round(context.Background()); err != nil {
+		if err := a.PollOnce(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		review, _, err := a.Preview(context.Background(), "illness")

@@ -19,7 +19,7 @@ import (
 // is not among them: the coordinator's next list of studies tells whether the study is over, or is
 // a draft again and opens later.
 var final = []error{
-	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
+	study.ErrNotEnrolled, study.ErrDifferentPlan, study.ErrDifferentUpload,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,
 }
 
@@ -37,13 +37,13 @@ func (a *Agent) send(ctx context.Context, d site.StudyFolder, o protocol.Summary
 		a.reports.say(o.Hash, protocol.WaitHelper)
 		return nil
 	}
-	if c := a.courier(); c == nil || c.Answers() {
+	if c := a.courier(); c == nil || c.CanAnswer() {
 		if err := a.recordOnce(site.AuditSending, o.Hash, o.Name); err != nil {
 			return err
 		}
 	}
 	r, err := a.link.Contribute(ctx, o.Hash, body)
-	if errors.Is(err, study.ErrNotOpen) && o.Mine && protocol.Final(o.State) {
+	if errors.Is(err, study.ErrNotOpen) && o.CallerContributed && protocol.IsFinal(o.State) {
 		return a.collect(ctx, d, o) // the receipt is not kept any more
 	}
 	if slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
@@ -67,7 +67,7 @@ func (a *Agent) send(ctx context.Context, d site.StudyFolder, o protocol.Summary
 		return err
 	}
 	if err := d.WriteJSON(site.FileReceipt,
-		site.Receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document,
+		site.Receipt{UploadDigest: r.Body.String(), Received: r.Received, Signed: r.Document,
 			Signature: r.Signature, Amendments: len(known)}); err != nil {
 		return err
 	}
@@ -117,9 +117,10 @@ func (a *Agent) collect(ctx context.Context, d site.StudyFolder, o protocol.Summ
 // before.
 func (a *Agent) witness(r study.Release) {
 	site := a.evidence().OfStudy(context.Background(), r)
-	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
+	for _, f := range append(append(site.CheckReceipt(r), site.Shared(r)...),
+		site.CheckEnding(r)...) {
 		if f.Verdict == evidence.Fails {
-			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
+			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Text)
 		}
 	}
 	if two := r.Aggregated; two != nil {
@@ -132,7 +133,7 @@ func (a *Agent) witness(r study.Release) {
 }
 
 func (a *Agent) warnIfLedgerWentBack() {
-	if _, err := a.evidence().Coordinator(); err != nil {
+	if _, err := a.evidence().CoordinatorHeads(); err != nil {
 		a.logOnceAbout("coordinator's ledger", slog.LevelError,
 			err.Error()+"; tell its operator (docs/verify.md)")
 	}

@@ -24,14 +24,15 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.Has(site.FileRelease) && o.State != study.Released:
 		a.logOnce(o.Hash, slog.LevelError, fmt.Sprintf("the coordinator has forgotten that it released this study, and says that it is %s: it was put back to an older state, and could release the study again with other noise. Nothing more is sent; tell its operator (docs/verify.md)", o.State))
 		return nil
-	case d.Has(site.FileRelease), o.State == study.InDraft:
+	case d.Has(site.FileRelease), o.State == study.Draft:
 		return nil
 	}
 	if d.Has(site.FilePlan) {
 		if stop, err := a.follow(ctx, d, o); stop || err != nil {
 			return err
 		}
-	} else if o.State == study.Open && d.EndedAfter() < o.Amendments { // the study ended before this site learnt its plan
+	} else if o.State == study.Open && d.AmendmentsAtEnd() < o.Amendments {
+		// the study ended before this site learnt its plan
 		if err := a.reopen(d, o); err != nil {
 			return err
 		}
@@ -39,33 +40,37 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	switch {
 	case d.Has(site.FileClosed):
 		return nil
-	case d.Has(site.FileRefused) && d.Has(site.FileUpload) && !d.Has(site.FileReceipt) && o.Mine &&
+	case d.Has(site.FileRefused) && d.Has(site.FileUpload) && !d.Has(site.FileReceipt) &&
+		o.CallerContributed &&
 		o.State == study.Open:
 		// Whether the coordinator's claim is true or not, a refused contribution is not sent.
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
 	case d.Has(site.FileRefused) && !d.Has(site.FileReceipt) &&
-		(!o.Mine || d.Has(site.FileUpload)) && o.State != study.Open:
+		(!o.CallerContributed || d.Has(site.FileUpload)) && o.State != study.Open:
 		why := fmt.Sprintf("the study is %s and a person of this site refused it", o.State)
-		if o.Mine {
+		if o.CallerContributed {
 			why = fmt.Sprintf("the study is %s; the coordinator says that this site's contribution is in it, which a person refused once it was prepared: an answer file that was written before may have been handed in", o.State)
 		}
 		return a.ended(d, o, why)
-	case d.Has(site.FileRefused) && !d.Has(site.FileReceipt) && !o.Mine:
+	case d.Has(site.FileRefused) && !d.Has(site.FileReceipt) && !o.CallerContributed:
 		a.logOnce(o.Hash, slog.LevelInfo, "a person refused this study: nothing is sent")
 		a.reports.say(o.Hash, protocol.WaitDeclined)
 		return a.decline(ctx, d, o.Hash)
 	case a.refusedHere(o.Hash) && o.State == study.Open:
 		a.reports.say(o.Hash, protocol.WaitDeclined)
 		return a.decline(ctx, d, o.Hash)
-	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.State == study.Open && !o.Mine:
+	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.State == study.Open &&
+		!o.CallerContributed:
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator has lost this party's contribution, which it had received: the same bytes are sent again")
 		return a.send(ctx, d, o)
-	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.Lost && o.State == study.Open &&
+	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.CallerLost &&
+		o.State == study.Open &&
 		!d.Has(site.FileRefused):
 		a.logOnce(o.Hash, slog.LevelInfo, "the study was taken up again after it failed, or another replica of the coordinator leads now: the same bytes are sent again, and cost nothing more")
 		return a.send(ctx, d, o)
-	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.Lost && !d.Has(site.FileRefused):
+	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.CallerLost &&
+		!d.Has(site.FileRefused):
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator asks for this party's contribution again, because another replica leads now or its copy was damaged: the same bytes are sent")
 		return a.send(ctx, d, o)
 	case d.Has(site.FileReceipt):
@@ -73,16 +78,17 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case a.preparation.has(o.Hash), d.Has(site.FileUpload) && !a.preparation.hurry &&
 		d.TooEarly(a.now()):
 		return nil
-	case d.Has(site.FileUpload) && o.State != study.Open && !o.Mine:
+	case d.Has(site.FileUpload) && o.State != study.Open && !o.CallerContributed:
 		return a.ended(d, o, fmt.Sprintf("the study is %s and this party's contribution is not in it", o.State))
-	case d.Has(site.FileUpload) && o.Mine && protocol.Final(o.State) && a.receiptDeleted(d):
+	case d.Has(site.FileUpload) && o.CallerContributed && protocol.IsFinal(o.State) &&
+		a.receiptDeleted(d):
 		return a.collect(ctx, d, o)
 	case d.Has(site.FileUpload):
 		return a.send(ctx, d, o)
 	case a.looking && o.State == study.Open:
 		_, err := a.learn(ctx, d, o.Hash)
 		return err
-	case o.Mine:
+	case o.CallerContributed:
 		return a.forgotten(ctx, d, o)
 	case o.State != study.Open:
 		return a.ended(d, o, fmt.Sprintf("the study is %s and this party has not contributed", o.State))
@@ -114,7 +120,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 // without one.
 func (a *Agent) receiptDeleted(d site.StudyFolder) bool {
 	p, err := d.Plan()
-	return err == nil && p.Noise.InClear() && p.Form < study.FormCommitted
+	return err == nil && p.Noise.SumsInClear() && p.Form < study.FormCommitted
 }
 
 // forgotten handles a contribution that the coordinator has and this folder does not know, because
@@ -136,7 +142,7 @@ func (a *Agent) forgotten(ctx context.Context, d site.StudyFolder, o protocol.Su
 	if a.year == "" { // the reason was logged already
 		return nil
 	}
-	if _, err := a.site.Ledger.Begin(ctx, a.year); err != nil {
+	if _, err := a.site.Ledger.BeginPeriod(ctx, a.year); err != nil {
 		return err
 	}
 	err = study.ChargeAll(ctx, a.site.Ledger, o.Hash, charges)
@@ -144,7 +150,7 @@ func (a *Agent) forgotten(ctx context.Context, d site.StudyFolder, o protocol.Su
 	if err != nil && !errors.Is(err, privacy.ErrConflict) {
 		return fmt.Errorf("charge a contribution that this state folder has forgotten: %w", err)
 	}
-	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.ByLedger, "unit",
+	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.DeciderLedger, "unit",
 		p.Unit.String(), "forgotten", true); err != nil {
 		return err
 	}
@@ -157,7 +163,7 @@ func (a *Agent) forgotten(ctx context.Context, d site.StudyFolder, o protocol.Su
 func (a *Agent) decide(d site.StudyFolder, h study.Hash, p study.Plan) (by []string, err error) {
 	policy := a.site.Config.Policy
 	if len(policy.Objections(p)) > 0 {
-		return nil, a.refuse(h, p.Name, site.ByPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
+		return nil, a.refuse(h, p.Name, site.DeciderPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
 	}
 	// the study was amended before this site learnt the plan
 	if err := a.allowsEnding(d, h, p); err != nil {
@@ -174,7 +180,7 @@ func (a *Agent) decide(d site.StudyFolder, h study.Hash, p study.Plan) (by []str
 		a.logOnce(h, slog.LevelWarn, fmt.Sprintf("this study and the declared source do not go together: %v; see caucus agent preview %s", err, h.String()[:16]))
 		// a person may declare the source again
 		return nil, errors.Join(errRefused,
-			a.recordOnce(site.AuditRefused, h, p.Name, "by", site.ByPolicy))
+			a.recordOnce(site.AuditRefused, h, p.Name, "by", site.DeciderPolicy))
 	}
 	by, lapsed := a.site.Approvers(d, h, p)
 	if more := policy.RequiredApprovals() - len(by); more > 0 {
@@ -194,7 +200,7 @@ func (a *Agent) decide(d site.StudyFolder, h study.Hash, p study.Plan) (by []str
 		return nil, nil
 	}
 	if policy.RequiredApprovals() == 0 {
-		by = []string{site.ByPolicy}
+		by = []string{site.DeciderPolicy}
 	}
 	return by, nil
 }
@@ -213,14 +219,14 @@ func (a *Agent) charge(ctx context.Context, d site.StudyFolder, o protocol.Summa
 		c, err = a.site.CostOf(task)
 	}
 	if err != nil {
-		return a.refuse(o.Hash, p.Name, site.ByPolicy, "",
+		return a.refuse(o.Hash, p.Name, site.DeciderPolicy, "",
 			fmt.Sprintf("this study is refused: %v", err))
 	}
 	if a.year == "" { // the reason was logged already
 		a.reports.say(o.Hash, protocol.WaitClock)
 		return nil
 	}
-	if left, ends := a.preparation.wait()+c.Span.Whole(), d.Ending(p,
+	if left, ends := a.preparation.wait()+c.Window.Total(), d.Ending(p,
 		o.Hash).Deadline; !ends.IsZero() && a.now().Add(left).After(ends) {
 		a.logOnce(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
 		a.reports.say(o.Hash, protocol.WaitDeadline)
@@ -235,7 +241,7 @@ func (a *Agent) charge(ctx context.Context, d site.StudyFolder, o protocol.Summa
 		a.reports.say(o.Hash, protocol.WaitHelper)
 		return nil
 	}
-	if room, err := a.site.CountToday(d, o.Hash); err != nil {
+	if room, err := a.site.CountStudyToday(d, o.Hash); err != nil {
 		return err
 	} else if !room {
 		a.logOnce(o.Hash, slog.LevelInfo, fmt.Sprintf("this site has taken up %d studies today, as many as its policy allows in a day (studies_a_day): this one waits for tomorrow", a.site.Config.Policy.DailyLimit()))
@@ -248,7 +254,7 @@ func (a *Agent) charge(ctx context.Context, d site.StudyFolder, o protocol.Summa
 	if err != nil {
 		return err
 	}
-	year, err := a.site.Ledger.Begin(ctx, a.year)
+	year, err := a.site.Ledger.BeginPeriod(ctx, a.year)
 	if err != nil {
 		a.reports.say(o.Hash, protocol.WaitLedger)
 		return err
@@ -261,7 +267,7 @@ func (a *Agent) charge(ctx context.Context, d site.StudyFolder, o protocol.Summa
 		privacy.ErrSimulationOnly, privacy.ErrConflict}, func(f error) bool {
 		return errors.Is(err, f)
 	}) {
-		return a.refuse(o.Hash, p.Name, site.ByLedger, a.year,
+		return a.refuse(o.Hash, p.Name, site.DeciderLedger, a.year,
 			fmt.Sprintf("the ledger refuses this study: %v", err))
 	}
 	if err != nil {
@@ -269,15 +275,16 @@ func (a *Agent) charge(ctx context.Context, d site.StudyFolder, o protocol.Summa
 		return err
 	}
 	a.done("charged")
-	head, err := privacy.HeadOf(ctx, a.site.Journal)
+	head, err := privacy.JournalHead(ctx, a.site.Journal)
 	if err != nil {
 		return err
 	}
-	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.ByLedger, "unit",
+	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.DeciderLedger, "unit",
 		p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
-	w := window{study: o.Hash, plan: p, records: c.Records, offer: o, span: c.Span, helper: agreed}
+	w := window{study: o.Hash, plan: p, records: c.Records, offer: o, span: c.Window,
+		helper: agreed}
 	if len(a.preparation.queue) == 0 {
 		w.task = task
 	}

@@ -52,7 +52,7 @@ func (a *Agent) agreement(ctx context.Context, d site.StudyFolder,
 	if why != nil {
 		return under, why, nil
 	}
-	if err := d.KeepHelper(s); err != nil {
+	if err := d.WriteHelperAcceptance(s); err != nil {
 		return under, nil, err
 	}
 	a.done("acceptance stored")

@@ -162,7 +162,7 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 				t.Errorf("the coordinator hears %q", got)
 			}
 			review := must(r.review(a))
-			if review.Agreed || review.Progress != desk.ProgressHelper ||
+			if review.HelperAgreed || review.Progress != desk.ProgressAwaitsHelper ||
 				!strings.Contains(review.Helper, "nothing is charged or sent before it agreed") ||
 				!strings.Contains(review.Helper, "Data Trust") {
 				t.Errorf("preview: %q, %q", review.Progress, review.Helper)
@@ -172,7 +172,7 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 1 || w.body == nil {
 				t.Errorf("with the true acceptance: %d charges, %d bytes sent; log:\n%s", n, len(w.body), r.Log)
 			}
-			if review := must(r.review(a)); !review.Agreed ||
+			if review := must(r.review(a)); !review.HelperAgreed ||
 				!strings.Contains(review.Helper, "it agreed to this plan") {
 				t.Errorf("preview: %q", review.Helper)
 			}
@@ -228,7 +228,7 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	if n := strings.Count(r.Log.String(), "the finished upload is not sent, and nothing more is charged"); n != 1 || !strings.Contains(r.Log.String(), "another sealing key") {
 		t.Errorf("it is said %d times; log:\n%s", n, r.Log)
 	}
-	if review := must(r.review(a)); review.Agreed ||
+	if review := must(r.review(a)); review.HelperAgreed ||
 		!strings.Contains(review.Helper, "sealed to an earlier helper's key") {
 		t.Errorf("preview: %q", review.Helper)
 	}
@@ -346,7 +346,7 @@ func TestTwoServersTakeIt(t *testing.T) {
 			members := must(s.both[1].Contributors(t.Context(), s.hash))
 			r2 := study.Release{Manifest: study.Manifest{PlanHash: r.hash,
 				Contributed: members.Accepted},
-				Aggregated: &study.Aggregated{Members: members.Digests}}
+				Aggregated: &study.TwoServerProof{Members: members.Digests}}
 			verdict := func() evidence.Verdict {
 				f := a.evidence().OfStudy(t.Context(), r2).Shared(r2)
 				if len(f) != 1 {
@@ -389,7 +389,7 @@ func TestSharesInWords(t *testing.T) {
 		}
 	}
 	yes, err := a.Approve(t.Context(), "illness", desk.Approver{Name: "alice"})
-	if err != nil || !yes.Approved || yes.Helper != review.Helper || len(yes.Sees) != 3 {
+	if err != nil || !yes.Approved || yes.Helper != review.Helper || len(yes.ServersLearn) != 3 {
 		t.Errorf("approved: %v, %+v", err, yes)
 	}
 	round(t, a)

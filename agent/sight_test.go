@@ -90,10 +90,10 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := visitsRig(t, change)
 			a := r.agent(t)
-			if err := a.Round(context.Background()); err != nil {
+			if err := a.PollOnce(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			head, err := privacy.HeadOf(context.Background(), a.site.Journal)
+			head, err := privacy.JournalHead(context.Background(), a.site.Journal)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,13 +102,13 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if review.Values, err = a.Values(context.Background(), r.hash); err != nil {
+				if review.Outputs, err = a.Values(context.Background(), r.hash); err != nil {
 					t.Fatal(err)
 				}
-				if len(review.Values) == 0 {
+				if len(review.Outputs) == 0 {
 					t.Error("no values are shown")
 				}
-				for _, o := range review.Values {
+				for _, o := range review.Outputs {
 					if len(o.Values) == 0 ||
 						r.study.Plan.Noise == study.NoiseSite != (len(o.SD) == len(o.Values)) {
 						t.Errorf("%s: %d numbers, %d of noise", o.Name, len(o.Values), len(o.SD))
@@ -123,7 +123,8 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 			if first, second := look(), look(); first != second {
 				t.Errorf("two previews of one state differ:\n%s\n%s", first, second)
 			}
-			if after, err := privacy.HeadOf(context.Background(), a.site.Journal); err != nil ||
+			if after, err := privacy.JournalHead(context.Background(),
+				a.site.Journal); err != nil ||
 				after != head {
 				t.Errorf("the ledger went from %v to %v: %v", head, after, err)
 			}
@@ -162,7 +163,7 @@ func TestSight(t *testing.T) {
 	lines[0], lines[1] = "x,f,no,p0,c0", "200,martian,maybe,p0,c1"
 	r.WriteFile(t, visitsHeader+strings.Join(append(lines, "50,f,yes,p0,c2"), "\n")+"\n")
 	a := r.agent(t)
-	if err := a.Round(context.Background()); err != nil {
+	if err := a.PollOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")
@@ -170,11 +171,11 @@ func TestSight(t *testing.T) {
 		t.Fatal(err)
 	}
 	age, sex := review.Cells[0], review.Cells[1]
-	if age.Column != "age" || age.Unreadable != 1 || age.Outside != 1 || age.Here == "" ||
-		age.Pool == "" || age.Here == age.Pool {
+	if age.Column != "age" || age.Unreadable != 1 || age.OutOfRange != 1 || age.SiteValues == "" ||
+		age.Pool == "" || age.SiteValues == age.Pool {
 		t.Errorf("age: %+v", age)
 	}
-	if sex.UnknownLevels != 1 || !strings.Contains(sex.Here, "f 50.8 %") ||
+	if sex.UnknownLevels != 1 || !strings.Contains(sex.SiteValues, "f 50.8 %") ||
 		!strings.HasPrefix(sex.Pool, "f 50.0 %, m 50.0 %") {
 		t.Errorf("sex: %+v", sex)
 	}
@@ -183,14 +184,16 @@ func TestSight(t *testing.T) {
 		review.Unlabelled != 1 {
 		t.Errorf("classes %v and %d, want %v and 1", review.Classes, review.Unlabelled, want)
 	}
-	if review.Persons != 30 || len(review.Patients) != 2 || review.Patients[0].Patients != 29 ||
+	if review.DistinctPatients != 30 || len(review.Patients) != 2 ||
+		review.Patients[0].Patients != 29 ||
 		review.Patients[0].Records != 2 || review.Patients[1].Patients != 1 ||
 		review.Patients[1].Records != 3 {
-		t.Fatalf("%d patients, %+v", review.Persons, review.Patients)
+		t.Fatalf("%d patients, %+v", review.DistinctPatients, review.Patients)
 	}
-	if len(review.Added) != 1 || !(review.Added[0].SD > 0) || !(review.Added[0].Units > 0) ||
-		review.Added[0].Counts {
-		t.Errorf("noise %+v", review.Added)
+	if len(review.SiteNoise) != 1 || !(review.SiteNoise[0].SD > 0) ||
+		!(review.SiteNoise[0].UnitsWithinSD > 0) ||
+		review.SiteNoise[0].CountsUnits {
+		t.Errorf("noise %+v", review.SiteNoise)
 	}
 	var out strings.Builder
 	if err := review.WriteText(&out); err != nil {
@@ -210,7 +213,7 @@ func TestSight(t *testing.T) {
 func TestChargedRecords(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
-	if err := a.Round(context.Background()); err != nil { // charged
+	if err := a.PollOnce(context.Background()); err != nil { // charged
 		t.Fatal(err)
 	}
 	r.WriteFile(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
@@ -219,7 +222,7 @@ func TestChargedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || review.Records != 61 || review.Found != 450 {
-		t.Errorf("%d records of %d (%v), want the 61 that were charged of 450", review.Records, review.Found, err)
+	if err != nil || review.Records != 61 || review.RecordsFound != 450 {
+		t.Errorf("%d records of %d (%v), want the 61 that were charged of 450", review.Records, review.RecordsFound, err)
 	}
 }

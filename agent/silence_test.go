@@ -177,7 +177,7 @@ func TestNothingIsHeard(t *testing.T) {
 		return prepare(ctx, w)
 	}
 	begun := time.Now()
-	if err := a.Round(t.Context()); err != nil {
+	if err := a.PollOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for until := time.Now().Add(time.Minute); e.between(begun,
@@ -186,19 +186,19 @@ func TestNothingIsHeard(t *testing.T) {
 			t.Fatal("nothing asks: the test hears nothing")
 		}
 	}
-	a.Finish(t.Context())
+	a.SendCharged(t.Context())
 	var fixed site.Schedule
-	b, err := a.site.Studies.Folder(r.hash).Read(site.FileDue)
+	b, err := a.site.Studies.Folder(r.hash).Read(site.FileSchedule)
 	if err := errors.Join(err, json.Unmarshal(b, &fixed)); err != nil {
 		t.Fatal(err)
 	}
-	if opened.IsZero() || fixed.Leaves.Sub(opened) < 500*time.Millisecond {
-		t.Fatalf("the file was opened at %v, the moment was %v", opened, fixed.Leaves)
+	if opened.IsZero() || fixed.UploadAt.Sub(opened) < 500*time.Millisecond {
+		t.Fatalf("the file was opened at %v, the moment was %v", opened, fixed.UploadAt)
 	}
-	if n := e.between(opened, fixed.Leaves); n > 0 {
+	if n := e.between(opened, fixed.UploadAt); n > 0 {
 		t.Errorf("%d sounds between the opening of the file and the moment", n)
 	}
-	if e.between(fixed.Leaves, time.Now()) == 0 {
+	if e.between(fixed.UploadAt, time.Now()) == 0 {
 		t.Error("nothing came at the moment")
 	}
 	w.mu.Lock()
@@ -215,7 +215,7 @@ func TestNobodyElseSpeaks(t *testing.T) {
 	a := r.shown(t)
 	get := func(wait time.Duration) error {
 		client := &http.Client{Timeout: wait, Transport: &http.Transport{DisableKeepAlives: true}}
-		answer, err := client.Get("http://" + r.Config.Metrics + "/metrics")
+		answer, err := client.Get("http://" + r.Config.MetricsAddress + "/metrics")
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func TestNobodyElseSpeaks(t *testing.T) {
 	if err := get(200 * time.Millisecond); err == nil {
 		t.Error("metrics are answered while the agent is silent")
 	}
-	if _, offline, err := other.Studies(t.Context()); !errors.Is(offline, site.ErrSilent) ||
+	if _, offline, err := other.Studies(t.Context()); !errors.Is(offline, site.ErrCallsLocked) ||
 		err != nil || calls > 0 {
 		t.Errorf("a command called the coordinator %d times: %v, %v", calls, offline, err)
 	}
@@ -288,7 +288,7 @@ func (r *rig) shown(t *testing.T) *Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Config.Metrics, r.Config.Page = port.Addr().String(), ""
+	r.Config.MetricsAddress, r.Config.PageAddress = port.Addr().String(), ""
 	port.Close()
 	a := r.agent(t)
 	shut, err := a.shown()
@@ -307,7 +307,7 @@ func TestServersAreSilent(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.shown(t)
 	dial := func(request string) net.Conn {
-		c, err := net.Dial("tcp", r.Config.Metrics)
+		c, err := net.Dial("tcp", r.Config.MetricsAddress)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,7 +449,7 @@ func TestStopwatch(t *testing.T) {
 			})
 		}
 		watch := exec.Command(os.Args[0])
-		watch.Env = append(os.Environ(), stopwatchOf+"="+r.Config.Metrics)
+		watch.Env = append(os.Environ(), stopwatchOf+"="+r.Config.MetricsAddress)
 		heard, err := watch.CombinedOutput()
 		stop()
 		working.Wait()

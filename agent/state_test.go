@@ -155,7 +155,7 @@ func TestForgottenRelease(t *testing.T) {
 	if !strings.Contains(r.Log.String(), "put back to an older state") {
 		t.Errorf("the log says nothing:\n%s", r.Log)
 	}
-	if !slices.Equal(r.report.Holds, []study.Hash{r.hash}) {
-		t.Errorf("it says that it holds the releases of %v", r.report.Holds)
+	if !slices.Equal(r.report.HeldReleases, []study.Hash{r.hash}) {
+		t.Errorf("it says that it holds the releases of %v", r.report.HeldReleases)
 	}
 }

@@ -21,7 +21,7 @@ func TestMeasuredAgain(t *testing.T) {
 		r.Config.Poll = time.Minute
 		a, _ := r.heard(t)
 		looks := 0
-		a.site.Speed.Look = func() time.Duration {
+		a.site.Speed.MeasureStep = func() time.Duration {
 			if looks++; a.preparation.busy.Load() > 0 || a.silence.silent {
 				t.Error("it looks while it works on records")
 			}
@@ -49,17 +49,17 @@ func TestMeasuredAgain(t *testing.T) {
 // contributions contained a constant, and why.
 func TestConstantsAreTold(t *testing.T) {
 	r := newRig(t, nil)
-	r.Config.Metrics = "127.0.0.1:0"
+	r.Config.MetricsAddress = "127.0.0.1:0"
 	a := r.agent(t)
 	a.preparation.prepare = func(context.Context, window) draft { return draft{late: "all of it"} }
-	if got := health.Constants(a.site); got.Status != health.OK {
+	if got := health.CheckReplacedContributions(a.site); got.Status != health.OK {
 		t.Errorf("before any: %+v", got)
 	}
 	round(t, a)
-	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
-	got := health.Constants(a.site)
-	if got.Status != health.Warning || !strings.HasPrefix(got.Says, "1 sent; ") ||
-		!strings.Contains(got.Says, "1 not ready in time") {
+	a.counts.CountPoll(t.Context(), a.site, a.id, nil, a.refusedHere)
+	got := health.CheckReplacedContributions(a.site)
+	if got.Status != health.Warning || !strings.HasPrefix(got.Text, "1 sent; ") ||
+		!strings.Contains(got.Text, "1 not ready in time") {
 		t.Errorf("of one that was late: %+v", got)
 	}
 	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_late_contributions 1") {
@@ -68,13 +68,15 @@ func TestConstantsAreTold(t *testing.T) {
 	if err := os.Remove(r.Config.Data["ward"].File); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.site.Studies.Folder(r.hash).Write(site.FileUnread, []byte("gone\n")); err != nil {
+	if err := a.site.Studies.Folder(r.hash).Write(site.FileReadFailure,
+		[]byte("gone\n")); err != nil {
 		t.Fatal(err)
 	}
-	if got := health.Constants(a.site); !strings.Contains(got.Says, "1 with empty records") {
+	if got := health.CheckReplacedContributions(a.site); !strings.Contains(got.Text,
+		"1 with empty records") {
 		t.Errorf("of one without records: %+v", got)
 	}
-	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
+	a.counts.CountPoll(t.Context(), a.site, a.id, nil, a.refusedHere)
 	if text := metricsOf(t, a); strings.Contains(text, "empty") ||
 		strings.Contains(text, "unread") {
 		t.Errorf("metrics tell of a file: %s", text)

@@ -53,9 +53,9 @@ func TestRefusedUnread(t *testing.T) {
 	}{
 		"policy":   {nil, func(r *rig) { r.Config.Policy.Mechanisms = nil }, 1},
 		"a person": {nil, func(r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, 0},
-		"ledger":   {nil, func(r *rig) { r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5} }, 1},
+		"ledger":   {nil, func(r *rig) { r.Config.Policy.TotalLimit[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5} }, 1},
 		"year": {nil, func(r *rig) {
-			r.Config.Policy.Year =
+			r.Config.Policy.YearLimit =
 				map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.5, Delta: 1e-5}}
 		}, 1},
 		"clocks":        {nil, func(r *rig) { r.skew = 2 * time.Hour }, 0},
@@ -77,7 +77,7 @@ func TestRefusedUnread(t *testing.T) {
 			pipe := r.pipe(t)
 			a := r.agent(t)
 			for range 3 {
-				if err := a.Round(context.Background()); err != nil {
+				if err := a.PollOnce(context.Background()); err != nil {
 					t.Fatal(err)
 				}
 				if len(a.preparation.queue) > 0 || isOpen(t, pipe) {
@@ -109,11 +109,11 @@ func TestChargedBeforeRead(t *testing.T) {
 			}
 			pipe := r.pipe(t)
 			a := r.agent(t)
-			if err := a.Round(context.Background()); err != nil {
+			if err := a.PollOnce(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			finished := make(chan bool)
-			go func() { a.Finish(context.Background()); close(finished) }()
+			go func() { a.SendCharged(context.Background()); close(finished) }()
 			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened for reading
 			if err != nil {
 				t.Fatal(err)
@@ -122,9 +122,9 @@ func TestChargedBeforeRead(t *testing.T) {
 				t.Errorf("%d charges when the file is opened, want 1", n)
 			}
 			var fixed site.Schedule
-			b, err := a.site.Studies.Folder(r.hash).Read(site.FileDue)
+			b, err := a.site.Studies.Folder(r.hash).Read(site.FileSchedule)
 			if err != nil || json.Unmarshal(b, &fixed) != nil ||
-				fixed.Until.Sub(fixed.From) < leastWindow {
+				fixed.WindowEnd.Sub(fixed.WindowStart) < leastWindow {
 				t.Errorf("the time that is kept: %+v, %v", fixed, err)
 			}
 			if _, err := f.Write(text); err != nil {

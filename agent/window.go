@@ -26,7 +26,7 @@ import (
 //     window is fixed and on the disk before the file is opened. Its length, and the time from its
 //     end until the upload leaves, follow from public numbers: study.Task.Work (plan, pool,
 //     declared number of records) and privacy.Terms.Steps (of the release), times the time of a
-//     step on this machine with made data (speed), times Config.Margin, and Config.LeastWindow.
+//     step on this machine with made data (speed), times Config.TimeMargin, and Config.MinWindow.
 //   - During the window nothing is sent, because a busy machine answers later, and others could
 //     observe that (Agent.prepare, silence). The connection is closed, with its goodbyes, before
 //     the file is opened: an open connection answers each PING. The connections of its servers
@@ -66,7 +66,7 @@ type window struct {
 	// helper is the agreement with the helper, if the upload consists of shares.
 	helper uploading.Agreement
 	offer  protocol.Summary
-	span   site.Span
+	span   site.WindowTimes
 	site.Schedule
 	// began is clock.Elapsed at the window's start, so that setting the clock moves no end.
 	began time.Duration
@@ -100,7 +100,7 @@ func (p *preparation) has(h study.Hash) bool {
 // wait returns how long it takes until the whole queue is sent.
 func (p *preparation) wait() (all time.Duration) {
 	for _, w := range p.queue {
-		all += w.span.Whole()
+		all += w.span.Total()
 	}
 	return all
 }
@@ -143,7 +143,7 @@ type late struct {
 	shards int
 }
 
-// within is study.Inputs.Within. It gives each shard a context with its own deadline.
+// within is study.Inputs.TimeLimit. It gives each shard a context with its own deadline.
 func (l *late) within(ctx context.Context, shard time.Duration) func() (context.Context,
 	func(bool)) {
 	return func() (context.Context, func(bool)) {

@@ -134,8 +134,8 @@ func TestTimeTellsNothing(t *testing.T) {
 						t.Errorf("%v: %d contributions", takes, n)
 					}
 					d := a.site.Studies.Folder(r.hash)
-					if late := takes > time.Minute; d.Has(site.FileLate) != late {
-						t.Errorf("%v: late %v, want %v", takes, d.Has(site.FileLate), late)
+					if late := takes > time.Minute; d.Has(site.FileMissedWindow) != late {
+						t.Errorf("%v: late %v, want %v", takes, d.Has(site.FileMissedWindow), late)
 					}
 				})
 			}
@@ -148,7 +148,7 @@ func TestTimeTellsNothing(t *testing.T) {
 func TestLateShard(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) { votes("softmax")(p); p.KindTerms = []byte(`{"shards":4,"learner":"softmax"}`) })
 	a := r.agent(t)
-	if _, err := r.Pool(context.Background(), r.study, a.site.Pools); err != nil {
+	if _, err := r.Pool(context.Background(), r.study, a.site.PoolsDir); err != nil {
 		t.Fatal(err)
 	}
 	task, err := a.site.Task(r.study.Plan)
@@ -161,7 +161,7 @@ func TestLateShard(t *testing.T) {
 		var l late
 		in := a.site.Records(r.hash, r.study.Plan, w.records, false)
 		shard := 0
-		in.Within = func() (context.Context, func(bool)) {
+		in.TimeLimit = func() (context.Context, func(bool)) {
 			length := time.Hour
 			if shard == slow {
 				length = -1
@@ -211,12 +211,12 @@ func TestWindowsFollow(t *testing.T) {
 				a.clock.Sleep(ctx, takes)
 				return draft{}
 			}
-			if err := a.Round(context.Background()); err != nil {
+			if err := a.PollOnce(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 3 {
 				w := a.preparation.queue[0]
-				w.span = site.Span{Prepare: 5 * time.Second, Draw: time.Second}
+				w.span = site.WindowTimes{Prepare: 5 * time.Second, DrawNoise: time.Second}
 				a.preparation.queue[i] = w
 				if i < 2 {
 					a.preparation.queue = append(a.preparation.queue, w)
@@ -226,7 +226,7 @@ func TestWindowsFollow(t *testing.T) {
 			defer cancel()
 			for ctx.Err() == nil { // as Run does
 				a.prepareUntilPoll(ctx, a.site.Config.Poll)
-				if err := a.Round(ctx); err != nil && ctx.Err() == nil {
+				if err := a.PollOnce(ctx); err != nil && ctx.Err() == nil {
 					t.Fatal(err)
 				}
 			}
@@ -268,7 +268,7 @@ func TestOneTask(t *testing.T) {
 
 	a = newRig(t, nil).agent(t)
 	a.preparation.queue = []window{{}}
-	if err := a.Round(t.Context()); err != nil {
+	if err := a.PollOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if queue := a.preparation.queue; len(queue) != 2 || queue[1].task != nil {
@@ -282,7 +282,7 @@ func TestNewTimeAfterCrash(t *testing.T) {
 	r := newRig(t, nil)
 	read := func(a *Agent) site.Schedule {
 		var d site.Schedule
-		b, err := a.site.Studies.Folder(r.hash).Read(site.FileDue)
+		b, err := a.site.Studies.Folder(r.hash).Read(site.FileSchedule)
 		if err := errors.Join(err, json.Unmarshal(b, &d)); err != nil {
 			t.Fatal(err)
 		}
@@ -296,18 +296,18 @@ func TestNewTimeAfterCrash(t *testing.T) {
 		<-ctx.Done()
 		return draft{}
 	}
-	if err := a.Round(context.Background()); err != nil {
+	if err := a.PollOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	a.Finish(ctx)
+	a.SendCharged(ctx)
 	before := read(a)
 	a.Close()
 	a = r.agent(t)
 	prepare := a.preparation.prepare
 	a.preparation.prepare = func(ctx context.Context, w window) draft {
-		if again := read(a); !again.Until.After(before.Until) {
+		if again := read(a); !again.WindowEnd.After(before.WindowEnd) {
 			t.Errorf("after the crash the time is %v, it was %v", again, before)
 		}
 		return prepare(ctx, w)
@@ -341,7 +341,7 @@ func TestPanicIsLate(t *testing.T) {
 		t.Errorf("the review does not say so: %v, %q", err, review.Problems)
 	}
 	if _, err := os.Stat(filepath.Join(r.Config.State, "studies", r.hash.String(),
-		site.FileLate)); err != nil {
+		site.FileMissedWindow)); err != nil {
 		t.Error(err)
 	}
 }
@@ -481,18 +481,18 @@ func TestHostilePlan(t *testing.T) {
 		a := s.agent(t)
 		a.preparation.hurry = false
 		// the same machine speed for both
-		a.site.Speed.Look = func() time.Duration { return 2 * time.Millisecond }
+		a.site.Speed.MeasureStep = func() time.Duration { return 2 * time.Millisecond }
 		a.site.Speed.Measure(time.Now())
 		round(t, a)
 		heard := time.Now()
 		var fixed site.Schedule
-		b, err := a.site.Studies.Folder(s.hash).Read(site.FileDue)
+		b, err := a.site.Studies.Folder(s.hash).Read(site.FileSchedule)
 		if err := errors.Join(err, json.Unmarshal(b, &fixed)); err != nil {
 			t.Fatal(err)
 		}
-		lengths[i] = fixed.Leaves.Sub(fixed.From)
-		if heard.Before(fixed.Leaves) {
-			t.Errorf("neighbour %d was heard %v before its time", i, fixed.Leaves.Sub(heard))
+		lengths[i] = fixed.UploadAt.Sub(fixed.WindowStart)
+		if heard.Before(fixed.UploadAt) {
+			t.Errorf("neighbour %d was heard %v before its time", i, fixed.UploadAt.Sub(heard))
 		}
 		if n := charges(t, a, privacy.Record); n != 1 || len(s.bodies) != 1 {
 			t.Errorf("neighbour %d: %d charges, %d uploads, want 1 and 1", i, n, len(s.bodies))
@@ -511,9 +511,9 @@ func TestEarly(t *testing.T) {
 	if d.TooEarly(from) {
 		t.Error("what has no time is early")
 	}
-	if err := d.WriteJSON(site.FileDue,
-		site.Schedule{From: from, Until: from.Add(time.Second),
-			Leaves: from.Add(2 * time.Second)}); err != nil {
+	if err := d.WriteJSON(site.FileSchedule,
+		site.Schedule{WindowStart: from, WindowEnd: from.Add(time.Second),
+			UploadAt: from.Add(2 * time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	for after, want := range map[time.Duration]bool{-time.Hour: false, time.Millisecond: true,
@@ -538,18 +538,18 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 			}
 		}
 		a, _ := r.heard(t)
-		if err := a.Round(ctx); err != nil {
+		if err := a.PollOnce(ctx); err != nil {
 			t.Fatal(err)
 		}
-		a.Finish(ctx)
+		a.SendCharged(ctx)
 		var fixed site.Schedule
 		d := a.site.Studies.Folder(r.hash)
-		b, err := d.Read(site.FileDue)
+		b, err := d.Read(site.FileSchedule)
 		if err := errors.Join(err, json.Unmarshal(b, &fixed), a.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if !d.Has(site.FileUpload) || len(r.bodies) > 0 || !time.Now().Before(fixed.Leaves) {
-			t.Fatalf("it was to die with an upload, before %v; %d were sent", fixed.Leaves, len(r.bodies))
+		if !d.Has(site.FileUpload) || len(r.bodies) > 0 || !time.Now().Before(fixed.UploadAt) {
+			t.Fatalf("it was to die with an upload, before %v; %d were sent", fixed.UploadAt, len(r.bodies))
 		}
 		r.Config.Checkpoint, r.Config.Poll = nil, 10*time.Millisecond
 		a, h := r.heard(t)
@@ -562,8 +562,8 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 		for _, said := range h.s.all {
 			after, what, _ := strings.Cut(said, " ")
 			if at, err := time.ParseDuration(after); err != nil || what == "contribute" &&
-				begun.Add(at).Before(fixed.Leaves) {
-				t.Errorf("%q is before %v, which was fixed, or %v", said, fixed.Leaves.Sub(begun),
+				begun.Add(at).Before(fixed.UploadAt) {
+				t.Errorf("%q is before %v, which was fixed, or %v", said, fixed.UploadAt.Sub(begun),
 					err)
 			}
 		}
@@ -580,8 +580,8 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 		p.Kind, p.Mechanism, p.Unit, p.Delta = "labels", "rr", privacy.Label, nil
 	})
 	r.Config.Policy.Kinds, r.Config.Policy.Mechanisms = []string{"labels"}, []string{"rr"}
-	r.Config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 5}}
-	r.Config.Policy.Total =
+	r.Config.Policy.StudyLimit = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 5}}
+	r.Config.Policy.TotalLimit =
 		map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 9, Delta: 1e-5}}
 	r.Config.Policy.ClearColumns = r.study.Plan.Schema.FeatureColumns()
 	a, err := r.open()
@@ -592,7 +592,7 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 		<-ctx.Done()
 		return draft{}
 	}
-	if err := a.Round(context.Background()); err != nil {
+	if err := a.PollOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	a.Close() // killed after the charge

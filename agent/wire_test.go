@@ -69,7 +69,7 @@ func (w *wire) Show(_ *pb.StudyRequest, s grpc.ServerStreamingServer[pb.StudyPar
 	for chunk := range protocol.Chunks(w.rig.study.PlanBytes, 0) { // one is enough
 		chunk.Signature = w.signature
 		return s.Send(&pb.StudyPart{Summary: w.summary(), Plan: chunk,
-			Helper: protocol.SignedProto([]protocol.Signed{w.rig.study.Helper})[0]})
+			Helper: protocol.SignedToProto([]protocol.Signed{w.rig.study.Helper})[0]})
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener,
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(below(listener)) }()
 	t.Cleanup(func() { server.Stop(); <-done })
-	id, _, err := authority.IssueOwn(listener.Addr().String(),
+	id, _, err := authority.IssueFirstOperator(listener.Addr().String(),
 		protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
 	check(err)
 	a, err := newAgent(r.Config, id, "site", dial)
@@ -150,9 +150,9 @@ func TestRefusalOnTheWire(t *testing.T) {
 		person func(*testing.T, *Agent)
 	}{
 		{"policy", func(r *rig) { r.Config.Policy.Mechanisms = nil }, nil},
-		{"ledger", func(r *rig) { r.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5} }, nil},
+		{"ledger", func(r *rig) { r.Config.Policy.TotalLimit[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5} }, nil},
 		{"year", func(r *rig) {
-			r.Config.Policy.Year =
+			r.Config.Policy.YearLimit =
 				map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.1, Delta: 1e-5}}
 		}, nil},
 		{"awaiting persons", func(r *rig) { r.Config.Policy.Approval = policy.ApproveByPerson }, nil},
@@ -173,7 +173,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.Config.Quiet = true
+			r.Config.HideWaits = true
 			test.change(r)
 			a, w := connect(t, r)
 			round(t, a)

@@ -132,7 +132,7 @@ func TestRecords(t *testing.T) {
 			of.Roster = []study.PartyID{"a", "b", "c"}
 			p := must(planning.Complete(of, schema))
 			p.Simulated, p.Map = true, dataset.Identity(schema)
-			pool := auxdata.Virtual(records.X, p.Map)
+			pool := auxdata.NewSimulated(records.X, p.Map)
 			must(0, planning.SetPool(&p, pool))
 			must(0, kinds.Check(p))
 			task := must(results.NewTask(p, pool))

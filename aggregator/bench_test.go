@@ -75,7 +75,7 @@ func wide(rows, parties int) study.Task {
 	for i := range rows {
 		x.Set(i, 0, float64(i)/float64(rows))
 	}
-	pool := auxdata.Virtual(x, p.Map)
+	pool := auxdata.NewSimulated(x, p.Map)
 	p.Pool = pool.Digest
 	return must(results.NewTask(p, pool))
 }

@@ -200,7 +200,8 @@ func amended(t *testing.T, minimum int) (study.Task, []byte) {
 	task := must(newTask(p, taskOf(5, 2).Pool()))
 	e := p.Ending()
 	e.Minimum = minimum
-	return task, must(study.NewChain(p, task.Hash()).Next(e, false, p.Deadline, privacy.Head{}))
+	return task, must(study.NewAmendmentChain(p, task.Hash()).Next(e, false, p.Deadline,
+		privacy.Head{}))
 }
 
 // TestAmendedMinimum: both servers compare the set with the minimum in force, which an amendment of

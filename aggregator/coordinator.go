@@ -211,7 +211,7 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 			case found && had == c.digest:
 				continue
 			case found:
-				return fmt.Errorf("%w: %w", ErrConflict, study.ErrOtherBytes)
+				return fmt.Errorf("%w: %w", ErrConflict, study.ErrDifferentUpload)
 			// the record may have changed since it was read
 			case !r.keyed() || r.Closed || r.Failed != "":
 				return study.ErrNotOpen
@@ -467,7 +467,7 @@ func checkLine(said AggregateShare, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)
 	}
-	return errors.Join(said.Line.Check(), said.Line.Answers(p))
+	return errors.Join(said.Line.Check(), said.Line.CheckResult(p))
 }
 
 func readShare(t task, share Signed, by protocol.Verifier, role shares.Role,
@@ -494,7 +494,7 @@ func readShare(t task, share Signed, by protocol.Verifier, role shares.Role,
 		return fail(err)
 	}
 	var of ContributionSet
-	if err := study.DecodeStrictly(set.Document, &of); err != nil {
+	if err := study.DecodeStrictJSON(set.Document, &of); err != nil {
 		return fail(err)
 	}
 	terms, err := t.of.Statistic.Terms(of.Weight)

@@ -13,7 +13,7 @@ type Signed = protocol.Signed
 // What the two servers sign, in the order in which a study needs them. protocol has their fields.
 type (
 	Acceptance      = protocol.Acceptance
-	ContributionSet = protocol.Set
+	ContributionSet = protocol.ContributionSet
 	AggregateShare  = protocol.AggregateShare
 )
 

@@ -34,7 +34,7 @@ func secrets(t *testing.T) map[string][]byte {
 		Minimum: 2, Records: 100, Roster: []study.PartyID{"a", "b"},
 	}, schema))
 	p.Simulated, p.Map = true, dataset.Identity(schema)
-	pool := auxdata.Virtual(records.X, p.Map)
+	pool := auxdata.NewSimulated(records.X, p.Map)
 	must(0, planning.SetPool(&p, pool))
 	task := must(results.NewTask(p, pool))
 	w, h := newWorld(t, task), task.Hash()

@@ -83,7 +83,7 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 				}
 				r.promise = promise{Deadline: t.Plan().Deadline}
 				for _, c := range charges {
-					r.Costs = append(r.Costs, c.Exact)
+					r.Costs = append(r.Costs, c.CalibratedCost)
 				}
 			}
 			r.Theirs = coordinators

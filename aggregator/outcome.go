@@ -23,8 +23,8 @@ type Outcome struct {
 }
 
 // Document returns the outcome in the form of a release, with each server's signing key.
-func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
-	a := study.Aggregated{Set: o.Set.Document, Members: o.Contributors.Digests,
+func (o Outcome) Document(keys [2]protocol.SignerKey) study.TwoServerProof {
+	a := study.TwoServerProof{Set: o.Set.Document, Members: o.Contributors.Digests,
 		Refused: o.Contributors.Refused}
 	a.Sets = [2][]byte{o.Set.Signature, o.HelperSignature}
 	for r := range keys {
@@ -33,8 +33,8 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 	}
 	var said AggregateShare
 	// this never fails, because readShare has decoded the document before
-	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil {
-		a.Line, a.Step = said.Line, said.Step
+	if study.DecodeStrictJSON(o.Shares[shares.Helper].Document, &said) == nil {
+		a.HelperLine, a.Step = said.Line, said.Step
 	}
 	return a
 }

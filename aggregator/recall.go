@@ -87,7 +87,7 @@ func (s *Server) recalled(ctx context.Context, share Signed, turn bool) error {
 	if !turn {
 		return errStore
 	}
-	head, err := privacy.HeadOf(ctx, s.config.Journal)
+	head, err := privacy.JournalHead(ctx, s.config.Journal)
 	if err != nil {
 		return fail(err)
 	}
@@ -107,16 +107,16 @@ func (s *Server) recalled(ctx context.Context, share Signed, turn bool) error {
 
 // lacks reports whether the ledger neither has a line nor has charged its whole cost since.
 func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
-	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found &&
+	if have, found, err := privacy.FindLine(ctx, s.config.Journal, line.ID); err != nil || found &&
 		have.Hash == line.Hash {
 		return false, err
 	}
-	chain, err := privacy.Walk(ctx, s.config.Journal, func(privacy.Line) error { return nil })
+	chain, err := privacy.VerifyEach(ctx, s.config.Journal, func(privacy.Line) error { return nil })
 	if err != nil {
 		return false, err
 	}
 	_, err = chain.CheckHead(line.Head())
-	return err != nil || len(chain.Unpaid([]privacy.Line{line})) > 0, nil
+	return err != nil || len(chain.UnpaidLines([]privacy.Line{line})) > 0, nil
 }
 
 // lost returns the lines of shares that the coordinator showed (Recall), which this helper's ledger
@@ -137,7 +137,7 @@ func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 		if share.Document == nil {
 			continue
 		}
-		if err := study.DecodeStrictly(share.Document, &said); err != nil {
+		if err := study.DecodeStrictJSON(share.Document, &said); err != nil {
 			return nil, err
 		}
 		missing, err := s.lacks(ctx, *said.Line)

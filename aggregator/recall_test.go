@@ -125,11 +125,11 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 	}
 	by := released.Document([2]protocol.SignerKey{w.signers[0].Key(), w.signers[1].Key()})
 	release.Aggregated = &by
-	lines := []protocol.HelperLine{lineOf(t, release)}
-	if by.Line == nil || by.Step < 1 {
+	lines := []protocol.HelperRelease{lineOf(t, release)}
+	if by.HelperLine == nil || by.Step < 1 {
 		t.Fatal("the release names no step and no line of the helper's")
 	}
-	must(0, protocol.CheckHelperLines(lines))
+	must(0, protocol.CheckHelperReleases(lines))
 
 	for range 8 {
 		restore()
@@ -141,9 +141,9 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 		must(0, protocol.ReadSigned(second, w.signers[1].Key(), protocol.ShareDocument, &said))
 		again := release
 		other := by
-		other.Line, other.Step, other.Shares[1] = said.Line, said.Step, second.Signature
+		other.HelperLine, other.Step, other.Shares[1] = said.Line, said.Step, second.Signature
 		again.Aggregated, again.Published = &other, [][]byte{release.Published[0], said.Published}
-		if lines = append(lines, lineOf(t, again)); protocol.CheckHelperLines(lines) == nil {
+		if lines = append(lines, lineOf(t, again)); protocol.CheckHelperReleases(lines) == nil {
 			t.Error("two releases of one study by one helper do not contradict each other")
 		}
 		if err := helper.Recall(ctx, second); err != nil {
@@ -192,9 +192,9 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 	}
 }
 
-func lineOf(t *testing.T, r study.Release) protocol.HelperLine {
+func lineOf(t *testing.T, r study.Release) protocol.HelperRelease {
 	t.Helper()
-	l, ok := protocol.HelperLineOf(r)
+	l, ok := protocol.HelperReleaseOf(r)
 	if !ok {
 		t.Fatal("the helper did not sign its share")
 	}

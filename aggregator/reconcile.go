@@ -14,7 +14,7 @@ import (
 // LostEntries counts the ledger entries that the head file knows and the server lacks. It leaves
 // out the entries of shares that the coordinator showed (Recall), and returns their lines.
 func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line, err error) {
-	head, err := privacy.HeadOf(ctx, s.config.Journal)
+	head, err := privacy.JournalHead(ctx, s.config.Journal)
 	if err == nil {
 		shown, err = s.lost(ctx)
 	}
@@ -87,7 +87,7 @@ func RewriteHead(ctx context.Context, c Config, lost int64) error {
 		return err
 	}
 	fail := func(err error) error { return fmt.Errorf("make head file anew: %w", err) }
-	entry, err := privacy.HeadOf(ctx, c.Journal)
+	entry, err := privacy.JournalHead(ctx, c.Journal)
 	if err != nil {
 		return fail(err)
 	}

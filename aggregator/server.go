@@ -165,7 +165,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 			return fail(err)
 		}
 	}
-	ledger, err := privacy.HeadOf(ctx, c.Journal)
+	ledger, err := privacy.JournalHead(ctx, c.Journal)
 	if err != nil {
 		return fail(err)
 	}
@@ -534,7 +534,7 @@ func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Contrib
 			}
 		}
 	})
-	set.Members = members.Digest()
+	set.MembersDigest = members.Digest()
 	return set, err
 }
 
@@ -567,7 +567,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if err != nil {
 		return fail(err)
 	}
-	request.From = from(r.Set, request.From)
+	request.SourceDigest = from(r.Set, request.SourceDigest)
 	s.point("before ledger")
 	published, err := study.ReleaseRequests(ctx, s.ledger, h, []study.Request{request})
 	if err != nil {
@@ -585,7 +585,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 		return fail(err)
 	}
 	if s.config.Role == shares.Helper {
-		line, _, err := s.ledger.Line(ctx, published[0].ID)
+		line, _, err := s.ledger.FindLine(ctx, published[0].ID)
 		if err != nil {
 			return fail(err)
 		}
@@ -637,7 +637,7 @@ func (s *Server) note(share Signed) error {
 	if s.config.OtherKey.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {
 		return nil
 	}
-	if err := study.DecodeStrictly(share.Document, &said); err != nil {
+	if err := study.DecodeStrictJSON(share.Document, &said); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -114,7 +114,7 @@ func TestPutBack(t *testing.T) {
 
 func uploadKeyOf(helpers record) []byte {
 	var a Acceptance
-	must(0, study.DecodeStrictly(helpers.Own.Document, &a))
+	must(0, study.DecodeStrictJSON(helpers.Own.Document, &a))
 	return a.Sealing
 }
 

@@ -187,7 +187,7 @@ func TestDishonestCoordinator(t *testing.T) {
 	wants("more than it accepted", seal(func(s *ContributionSet) { s.Contributions = 3 }),
 		ErrConflict)
 	wants("fewer", seal(func(s *ContributionSet) { s.Contributions = 1 }), ErrConflict)
-	wants("others", seal(func(s *ContributionSet) { s.Members[0] ^= 1 }), ErrConflict)
+	wants("others", seal(func(s *ContributionSet) { s.MembersDigest[0] ^= 1 }), ErrConflict)
 	wants("another weight", seal(func(s *ContributionSet) { s.Weight = 7 }), ErrConflict)
 	wants("another plan's", seal(func(s *ContributionSet) { s.Plan = other.Hash() }), ErrConflict)
 	wants("under another acceptance", seal(func(s *ContributionSet) { s.Helper[0] ^= 1 }),
@@ -274,7 +274,7 @@ func (l liar) Share(ctx context.Context, h study.Hash) (Signed, error) {
 // more.
 func TestDishonestHelper(t *testing.T) {
 	changed := func(b []byte) []byte { b = bytes.Clone(b); b[len(b)-1] ^= 1; return b }
-	resigned := func(w *world, kind protocol.Document,
+	resigned := func(w *world, kind protocol.DocumentKind,
 		change func(map[string]any)) func(Signed) Signed {
 		return func(s Signed) Signed { return rewritten(w.signers[1], kind, s, change) }
 	}
@@ -367,7 +367,7 @@ var errAny = errors.New("any error")
 func ownShare(w *world) []byte {
 	for h := range w.tasks {
 		var s AggregateShare
-		must(0, study.DecodeStrictly(must(recordOf(w.servers[0], h)).Share.Document, &s))
+		must(0, study.DecodeStrictJSON(must(recordOf(w.servers[0], h)).Share.Document, &s))
 		return s.Published
 	}
 	return nil

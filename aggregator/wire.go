@@ -218,9 +218,9 @@ func (s service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if err != nil {
 		return err
 	}
-	if most := uint64(shelf.MaxPoolBytes()); head.GetPlanSize() > protocol.MaxPlan ||
+	if most := uint64(shelf.MaxPoolBytes()); head.GetPlanSize() > protocol.MaxPlanBytes ||
 		head.GetPoolSize() > most {
-		return fmt.Errorf("%w: a plan of %d bytes with a pool of %d: at most %d and %d are taken", protocol.ErrTooLarge, head.GetPlanSize(), head.GetPoolSize(), protocol.MaxPlan, most)
+		return fmt.Errorf("%w: a plan of %d bytes with a pool of %d: at most %d and %d are taken", protocol.ErrTooLarge, head.GetPlanSize(), head.GetPoolSize(), protocol.MaxPlanBytes, most)
 	}
 	s.brings.Lock() // so that memory holds at most one pool
 	defer s.brings.Unlock()
@@ -269,7 +269,7 @@ func assemble(size uint64, stream grpc.ClientStreamingServer[pb.HelperPart, pb.H
 			return nil, err
 		}
 	}
-	return a.Whole()
+	return a.Complete()
 }
 
 func (s service) Reveal(ctx context.Context, d *pb.HelperDocument) (*pb.HelperHalf, error) {

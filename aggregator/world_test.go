@@ -53,7 +53,7 @@ func taskOf(parties, classes int) study.Task {
 	for i := range 2 * parties {
 		rows.Set(i, 0, float64(i)/float64(2*parties))
 	}
-	pool := auxdata.Virtual(rows, p.Map)
+	pool := auxdata.NewSimulated(rows, p.Map)
 	p.Pool = pool.Digest
 	if err := kinds.Check(p); err != nil {
 		panic(err)
@@ -322,7 +322,7 @@ func (w *world) sum(h study.Hash) []int64 {
 }
 
 func (w *world) charges(r shares.Role) int64 {
-	return must(privacy.HeadOf(context.Background(), w.ledgers[r])).Sequence
+	return must(privacy.JournalHead(context.Background(), w.ledgers[r])).Sequence
 }
 
 // copyOf copies a server's files, and back restores them; not the head file.
@@ -364,7 +364,7 @@ func bodiesOf(t study.Task) (bodies.Task, error) {
 }
 
 // rewritten changes a document's fields and signs it again.
-func rewritten(by *protocol.Signer, kind protocol.Document, s Signed,
+func rewritten(by *protocol.Signer, kind protocol.DocumentKind, s Signed,
 	change func(map[string]any)) Signed {
 	m := map[string]any{}
 	must(0, json.Unmarshal(s.Document, &m))

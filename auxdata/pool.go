@@ -151,9 +151,9 @@ func formatWeights(weight []float64) []string {
 	return out
 }
 
-// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations, with their digest. The
-// caller sets Marked if some cell is missing.
-func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
+// NewSimulated makes a pool of encoded rows (N×schema.Dim()) for simulations, with their digest.
+// The caller sets Marked if some cell is missing.
+func NewSimulated(encoded *mat.Dense, m dataset.Map) *Pool {
 	p := &Pool{Encoded: encoded, MissingMarked: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {
 		h := sha256.New()

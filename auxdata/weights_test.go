@@ -15,7 +15,7 @@ func TestWeightsThatCannotBeAdded(t *testing.T) {
 		Label:    dataset.Label{Column: "y", Classes: []string{"a", "b"}},
 		Features: []dataset.Feature{{Column: "u", Kind: dataset.Numeric, Max: 1}},
 	}
-	p := Virtual(mat.NewDense(2, 1, []float64{0, 1}), dataset.Identity(schema))
+	p := NewSimulated(mat.NewDense(2, 1, []float64{0, 1}), dataset.Identity(schema))
 	for _, weight := range [][]float64{{1e308, 1e308}, {math.Inf(1), 1}, {math.NaN(), 1}, {0, 1},
 		{1e-200, 1e-200}} {
 		if _, err := p.WithWeights(weight); err == nil {

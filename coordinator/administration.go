@@ -105,11 +105,11 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	switch {
 	case h == nil || len(h.Hash) != len(study.Hash{}):
 		return fmt.Errorf("%w: a plan starts with a header", protocol.ErrInvalid)
-	case h.Size > protocol.MaxPlan:
-		return fmt.Errorf("%w: the plan has %d bytes, at most %d are taken: use a smaller map or roster", protocol.ErrTooLarge, h.Size, protocol.MaxPlan)
+	case h.Size > protocol.MaxPlanBytes:
+		return fmt.Errorf("%w: the plan has %d bytes, at most %d are taken: use a smaller map or roster", protocol.ErrTooLarge, h.Size, protocol.MaxPlanBytes)
 	}
-	if n := len(h.Forecast); n > protocol.MaxForecast {
-		return fmt.Errorf("%w: the forecast has %d bytes, at most %d are taken", protocol.ErrTooLarge, n, protocol.MaxForecast)
+	if n := len(h.Forecast); n > protocol.MaxForecastBytes {
+		return fmt.Errorf("%w: the forecast has %d bytes, at most %d are taken", protocol.ErrTooLarge, n, protocol.MaxForecastBytes)
 	}
 	c := s.registry.byHash(study.Hash(h.Hash))
 	if c == nil {
@@ -147,12 +147,12 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	if err := s.runnable(ctx, plan); err != nil {
 		return nil, err
 	}
-	if plan.Noise.InClear() && plan.Form < study.FormCommitted {
+	if plan.Noise.SumsInClear() && plan.Form < study.FormCommitted {
 		return nil, study.PlanError("form", "exact numbers would arrive without a commitment, so what stays on this disk would confirm guesses of them: create the study with this version of caucus")
 	}
 	row := records.Study{
 		Hash: hash, Name: plan.Name, Plan: canonical, Signature: s.signer.Sign(protocol.PlanDocument, canonical),
-		Created: s.config.Clock.Now(), State: study.InDraft,
+		Created: s.config.Clock.Now(), State: study.Draft,
 	}
 	err = s.store.Update(ctx, func(tx records.Tx) error {
 		if _, err := tx.Study(hash); !errors.Is(err, records.ErrNoRow) {
@@ -219,7 +219,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if plan.Noise.AtSite() || len(s.config.Budget) == 0 {
+	if plan.Noise.AddedAtSite() || len(s.config.Budget) == 0 {
 		return nil
 	}
 	// Refuse a plan whose cost the ledger cannot pay any more, before parties spend on it. The
@@ -272,7 +272,7 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 		return nil, err
 	}
 	err = c.view(ctx, func(m *life.Study) error {
-		if m.State == study.InDraft && !s.config.Clock.Now().Before(m.Plan.Deadline) {
+		if m.State == study.Draft && !s.config.Clock.Now().Before(m.Plan.Deadline) {
 			return fmt.Errorf("%w: deadline: it is over: make a new plan", study.ErrPlan)
 		}
 		return nil
@@ -284,7 +284,7 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 		s.config.Log.Warn("study stays a draft", "study", c.hash, "error", err)
 		return nil, err
 	}
-	if _, err := c.step(ctx, life.Opened{}, nil); err != nil {
+	if _, err := c.step(ctx, life.StudyOpened{}, nil); err != nil {
 		return nil, err
 	}
 	s.config.Log.Info("study opened", "study", c.hash, "by", members.CallerOf(ctx).Name)
@@ -312,7 +312,7 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 		reason += ": " + r.Reason
 	}
 	err = c.view(ctx, func(m *life.Study) error {
-		if protocol.Final(m.State) {
+		if protocol.IsFinal(m.State) {
 			return fmt.Errorf("cancel study: %w: it is %s already", study.ErrNotOpen, m.State)
 		}
 		return nil
@@ -338,7 +338,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 	var missing []study.PartyID
 	witness := s.scheduler.releaser.witness
 	err = c.view(ctx, func(m *life.Study) error {
-		if m.State != study.Sealed && m.State != study.Folded {
+		if m.State != study.Sealed && m.State != study.Summed {
 			return fmt.Errorf("%w: there is nobody to waive: the study is %s. Only once it is sealed may its release wait for contributors that have not called since the coordinator started (waits for, in study show)", protocol.ErrInvalid, m.State)
 		}
 		contributed, others := m.Contributors()

@@ -101,14 +101,14 @@ func (rs *runningStudy) fold(ctx context.Context, s *life.Study) error {
 	}
 	var total int
 	if _, keeps := checker.task.(study.BodyKeeper); keeps {
-		total, err = count(s.Held(rs.bodies(ctx, s)))
+		total, err = count(s.ReceivedBodies(rs.bodies(ctx, s)))
 	} else {
 		total, err = rs.add(ctx, checker.task)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	_, err = rs.step(ctx, life.FoldDone{Contributions: total}, nil)
+	_, err = rs.step(ctx, life.SumDone{Contributions: total}, nil)
 	return err
 }
 

@@ -60,7 +60,7 @@ func TestBackup(t *testing.T) {
 	}
 	w.start()
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
-	w.wait("trial", study.Folded)
+	w.wait("trial", study.Summed)
 	w.until("behind what was published")
 	if _, err := w.operator.Release(ctx, "trial"); !errors.Is(err, protocol.ErrNotFound) {
 		t.Errorf("a second release: %v", err)

@@ -346,7 +346,7 @@ func (c *chaos) dial(name string) *admin.Client {
 // follows dials the addresses that the coordinator sent, if they are new, as agents do.
 func (c *chaos) follows(client *admin.Client, name string, l protocol.Listing) *admin.Client {
 	c.mu.Lock()
-	next, news := c.identities[name].Follow(client.Keys(), l.Addresses)
+	next, news := c.identities[name].WithKeys(client.Keys(), l.Addresses)
 	c.identities[name] = next
 	c.mu.Unlock()
 	if !news {
@@ -591,12 +591,12 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 			client = c.follows(client, name, list)
 		}
 		for _, s := range list.Studies {
-			if err == nil && (s.State == study.Open && !s.Mine || s.Lost) {
+			if err == nil && (s.State == study.Open && !s.CallerContributed || s.CallerLost) {
 				var body []byte
 				if body, err = c.body(client, s, i); err == nil {
 					_, err = client.Contribute(ctx, s.Hash, body)
 				}
-				if err == nil && s.Lost {
+				if err == nil && s.CallerLost {
 					c.mu.Lock()
 					c.again++
 					c.mu.Unlock()
@@ -764,7 +764,7 @@ func unharmed(t *testing.T, size chaosSize) {
 			_, err := operator.Open(ctx, plan.Name)
 			if err != nil {
 				if s, look := operator.Study(ctx, plan.Name); look == nil &&
-					s.State != study.InDraft {
+					s.State != study.Draft {
 					return nil
 				}
 			}
@@ -822,7 +822,7 @@ func unharmed(t *testing.T, size chaosSize) {
 		for _, f := range verify.Release(r,
 			verify.VerifierInputs{Pool: poolUnder(plan, c.pool), Keys: &keys, KeysFrom: "test"}) {
 			if f.Verdict == evidence.Fails {
-				t.Errorf("%s: %s: %s", plan.Name, f.About, f.Says)
+				t.Errorf("%s: %s: %s", plan.Name, f.Subject, f.Text)
 			}
 		}
 	}

@@ -25,9 +25,9 @@ func TestClockJumps(t *testing.T) {
 		if got := must(w.operator.Study(ctx, "trial")); got.State != study.Open {
 			t.Fatalf("after a jump by %v: %s: %s", jump, got.State, got.Reason)
 		}
-		if report := must(w.operator.Clock(ctx, false)); !strings.Contains(report.Doubt,
+		if report := must(w.operator.Clock(ctx, false)); !strings.Contains(report.DoubtReason,
 			"26h0m0s") {
-			t.Errorf("doubt %q", report.Doubt)
+			t.Errorf("doubt %q", report.DoubtReason)
 		}
 		if jump > 0 {
 			must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
@@ -59,7 +59,7 @@ func TestClockVouched(t *testing.T) {
 	if _, err := w.parties["p0"].Clock(ctx, true); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a party vouches for the clock: %v", err)
 	}
-	if report := must(w.operator.Clock(ctx, true)); report.Doubt != "" ||
+	if report := must(w.operator.Clock(ctx, true)); report.DoubtReason != "" ||
 		report.Skew.Abs() > time.Minute {
 		t.Errorf("after the operator's word: %+v", report)
 	}
@@ -88,8 +88,8 @@ func TestClockAfterAStop(t *testing.T) {
 		w.clock.jump(c.jump)
 		w.start()
 		report := must(w.operator.Clock(ctx, false))
-		if (report.Doubt != "") != c.doubt {
-			t.Errorf("%s: doubt %q", c.what, report.Doubt)
+		if (report.DoubtReason != "") != c.doubt {
+			t.Errorf("%s: doubt %q", c.what, report.DoubtReason)
 		}
 		time.Sleep(20 * time.Millisecond) // some ticks
 		if got := must(w.operator.Study(ctx, "trial")); got.State != study.Open {
@@ -100,14 +100,14 @@ func TestClockAfterAStop(t *testing.T) {
 			continue
 		}
 		w.start() // the coordinator stores no time that it does not trust
-		if report := must(w.operator.Clock(ctx, false)); report.Doubt == "" {
+		if report := must(w.operator.Clock(ctx, false)); report.DoubtReason == "" {
 			t.Errorf("%s: it is believed after another start", c.what)
 		}
 		must(w.operator.Clock(ctx, true))
 		w.stop()
 		w.start()
-		if report := must(w.operator.Clock(ctx, false)); report.Doubt != "" {
-			t.Errorf("%s: what an operator said is forgotten after another start: %s", c.what, report.Doubt)
+		if report := must(w.operator.Clock(ctx, false)); report.DoubtReason != "" {
+			t.Errorf("%s: what an operator said is forgotten after another start: %s", c.what, report.DoubtReason)
 		}
 		w.stop()
 	}
@@ -116,8 +116,8 @@ func TestClockAfterAStop(t *testing.T) {
 	w.stop()
 	w.clock.jump(300 * time.Hour)
 	w.start()
-	if report := must(w.operator.Clock(ctx, false)); report.Doubt != "" {
-		t.Errorf("without open studies: %s", report.Doubt)
+	if report := must(w.operator.Clock(ctx, false)); report.DoubtReason != "" {
+		t.Errorf("without open studies: %s", report.DoubtReason)
 	}
 }
 

@@ -194,8 +194,8 @@ func TestCluster(t *testing.T) {
 	w.config = second
 	w.start()
 	knows(first.Listen, second.Listen, third.Listen)
-	if s := must(w.parties["p0"].Study(ctx, "second")); s.Contributed != 1 || s.Lost {
-		t.Errorf("of the next study it has %d contributions; lost: %t", s.Contributed, s.Lost)
+	if s := must(w.parties["p0"].Study(ctx, "second")); s.Contributed != 1 || s.CallerLost {
+		t.Errorf("of the next study it has %d contributions; lost: %t", s.Contributed, s.CallerLost)
 	}
 	must(w.parties["p1"].Contribute(ctx, next.Hash, ballotFor(1, 2)))
 	w.call()
@@ -229,7 +229,7 @@ func TestTwoDatabases(t *testing.T) {
 	}
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
 	w.call()
-	w.wait("trial", study.Sealed, study.Folded)
+	w.wait("trial", study.Sealed, study.Summed)
 	time.Sleep(time.Second) // two hundred ticks, each of which would release
 	if now := must(w.operator.Study(ctx, "trial")); now.State == study.Released {
 		t.Error("released beside a leader over another database")
@@ -293,7 +293,7 @@ func TestPromotedApart(t *testing.T) {
 	t.Logf("both stopped %v after the second led", time.Since(both).Round(time.Millisecond))
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
 	w.call()
-	w.wait("trial", study.Sealed, study.Folded)
+	w.wait("trial", study.Sealed, study.Summed)
 	operator := must(admin.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
 		protocol.DialOptions{Coordinator: other.Addr(), Now: w.clock.Now}))
 	defer operator.Close()
@@ -306,7 +306,7 @@ func TestPromotedApart(t *testing.T) {
 	}
 	soon(t, "the copy has all too", func() bool {
 		now := must(operator.Study(ctx, "trial"))
-		return now.Contributed == 2 && (now.State == study.Sealed || now.State == study.Folded)
+		return now.Contributed == 2 && (now.State == study.Sealed || now.State == study.Summed)
 	})
 	time.Sleep(time.Second) // two hundred ticks, each of which would release
 	charges := func(s *Server) int64 {
@@ -504,7 +504,7 @@ func TestAddressNumbers(t *testing.T) {
 		{protocol.Addresses{Number: 4, List: "a:1,b:1"}, false}, {protocol.Addresses{Number: 0, List: "a:1,b:1"}, false},
 		{protocol.Addresses{Number: 6, List: "c:1"}, true}, {protocol.Addresses{Number: 7, List: "d:1"}, false},
 	} {
-		next, news := id.Follow(protocol.Keys{}, step.a)
+		next, news := id.WithKeys(protocol.Keys{}, step.a)
 		if news != step.takes {
 			t.Errorf("step %d: %+v is news: %t", i, step.a, news)
 		}

@@ -105,7 +105,7 @@ func TestHelperForgets(t *testing.T) {
 			if s := must(w.parties["p1"].Study(ctx, "trial")); s.Helper.Document != nil {
 				t.Error("parties are still given the helper's acceptance")
 			}
-			_, err := w.operator.Amend(ctx, "trial",
+			_, err := w.operator.AmendStudy(ctx, "trial",
 				admin.AmendOptions{Deadline: w.clock.Now().Add(600 * time.Hour)})
 			if !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), want) {
 				t.Errorf("taken up again: %v", err)
@@ -140,8 +140,8 @@ func TestHelperSnapshot(t *testing.T) {
 		must(w.parties[string(w.plan.Roster[i])].Contribute(ctx, s.Hash, body))
 	}
 	w.wait("trial", study.Released)
-	line := w.verified().Aggregated.Line
-	must(0, w.operator.HelperBack())
+	line := w.verified().Aggregated.HelperLine
+	must(0, w.operator.HelperRestored())
 	w.stopHelper()
 	putBack()
 	must(0, os.WriteFile(at, head, 0o600))
@@ -171,7 +171,7 @@ func TestHelperSnapshot(t *testing.T) {
 	}
 	w.wait("next", study.Released)
 	w.verified()
-	if err := w.operator.HelperBack(); err != nil {
+	if err := w.operator.HelperRestored(); err != nil {
 		t.Errorf("what was reconciled is reported: %v", err)
 	}
 }

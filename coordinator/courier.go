@@ -53,13 +53,13 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	if err := c.view(ctx, func(m *life.Study) error { state = m.State; return nil }); err != nil {
 		return nil, err
 	}
-	if state == study.InDraft || protocol.Final(state) {
+	if state == study.Draft || protocol.IsFinal(state) {
 		return nil, nil
 	}
 	var private []byte
 	err := s.store.Update(ctx, func(tx records.Tx) error {
 		row, err := tx.Study(c.hash)
-		if err != nil || protocol.Final(row.State) {
+		if err != nil || protocol.IsFinal(row.State) {
 			return err // the study ended meanwhile
 		}
 		stored, signer, err := tx.SealKey(c.hash)
@@ -93,7 +93,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	if err != nil {
 		return nil, err
 	}
-	n := protocol.Notice{Plan: c.hash, Party: party, Ledger: of, Run: s.run}
+	n := protocol.Notice{Plan: c.hash, Party: party, Ledger: of, ProcessID: s.run}
 	if sealKey != nil {
 		n.SealKey = protocol.SealKeyDigest(sealKey)
 	}
@@ -101,12 +101,13 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 		switch {
 		case !c.roster[party]:
 			return fmt.Errorf("make notice: %w: %s", study.ErrNotEnrolled, party)
-		case m.State == study.InDraft:
+		case m.State == study.Draft:
 			return fmt.Errorf("make notice: %w: it is a draft: open it first", study.ErrNotOpen)
 		}
 		told := summary(c, m, protocol.Caller{Name: string(party), Role: protocol.RoleParty})
 		n.At = s.config.Clock.Now().UTC()
-		n.State, n.Reason, n.Contributed, n.Mine, n.Lost, n.Amendments = m.State, m.Reason,
+		n.State, n.Reason, n.Contributed, n.CallerContributed, n.CallerLost, n.Amendments = m.State,
+			m.Reason,
 			int(told.Contributed), told.Mine, told.Lost, m.Chain.Len()
 		return nil
 	})
@@ -118,7 +119,8 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 		return nil, err
 	}
 	reply := &pb.Notice{Signed: &pb.Signed{Document: signed.Document, Signature: signed.Signature}}
-	if !n.Mine || n.Lost { // the coordinator lost the bytes and asks for them again
+	// the coordinator lost the bytes and asks for them again
+	if !n.CallerContributed || n.CallerLost {
 		return reply, nil
 	}
 	var receipt protocol.Receipt
@@ -178,14 +180,14 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	}
 	c := s.registry.byHash(answer.Plan)
 	if c == nil {
-		return fmt.Errorf("%w: no study has plan %s", study.ErrOtherPlan, answer.Plan)
+		return fmt.Errorf("%w: no study has plan %s", study.ErrDifferentPlan, answer.Plan)
 	}
 	opened, err := s.unseal(ctx, c, answer)
 	if err != nil {
 		return err
 	}
-	calls := s.ofThisRun(opened.Shown)
-	if err := s.scheduler.releaser.witness.checkShown(ctx, answer.Party, opened.Shown, nil,
+	calls := s.ofThisRun(opened.ShownHead)
+	if err := s.scheduler.releaser.witness.checkShown(ctx, answer.Party, opened.ShownHead, nil,
 		calls); err != nil {
 		return err
 	}
@@ -223,7 +225,7 @@ func (s *Server) ofThisRun(shown protocol.ShownHead) bool {
 	}
 	n, err := protocol.ParseNotice(protocol.Signed{Document: shown.Document,
 		Signature: shown.Signature}, s.keys)
-	return err == nil && bytes.Equal(n.Run, s.run)
+	return err == nil && bytes.Equal(n.ProcessID, s.run)
 }
 
 func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Caller,
@@ -260,7 +262,7 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 }
 
 func (s *Server) unseal(ctx context.Context, c *runningStudy,
-	a protocol.Answer) (protocol.OpenedAnswer,
+	a protocol.CarriedAnswer) (protocol.OpenedAnswer,
 	error) {
 	var private []byte
 	err := s.store.View(ctx, func(tx records.Tx) (err error) {
@@ -290,7 +292,7 @@ func (s *Server) unseal(ctx context.Context, c *runningStudy,
 // tooLate returns an error once a study is over; nil if it takes answers.
 func (s *Server) tooLate(ctx context.Context, c *runningStudy, party study.PartyID) error {
 	return c.view(ctx, func(m *life.Study) error {
-		if !protocol.Final(m.State) {
+		if !protocol.IsFinal(m.State) {
 			return nil
 		}
 		if _, mine := m.Received[party]; mine && m.State != study.Failed {

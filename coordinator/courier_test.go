@@ -52,7 +52,7 @@ func (s *site) open(pack []byte) (*protocol.Courier, error) {
 		return func(study.Hash) string { return filepath.Join(s.dir, name) }
 	}
 	return protocol.OpenCourier(pack, s.id, protocol.CourierOptions{
-		Out: filepath.Join(s.dir, "out"), Notice: in("notice"), Answer: in("answer"), Memory: filepath.Join(s.dir, "memory"), Now: s.now,
+		AnswerFile: filepath.Join(s.dir, "out"), Notice: in("notice"), Answer: in("answer"), NewestSignedFile: filepath.Join(s.dir, "memory"), Now: s.now,
 	})
 }
 
@@ -60,8 +60,8 @@ func (s *site) open(pack []byte) (*protocol.Courier, error) {
 func (s *site) answer(t *testing.T, pack, body []byte) []byte {
 	t.Helper()
 	c := must(s.open(pack))
-	if _, err := c.Contribute(context.Background(), c.About().Hash, body); !errors.Is(err,
-		protocol.ErrCarried) {
+	if _, err := c.Contribute(context.Background(), c.StudyOfFile().Hash, body); !errors.Is(err,
+		protocol.ErrToBeCarried) {
 		t.Fatalf("answer: %v", err)
 	}
 	return must(os.ReadFile(filepath.Join(s.dir, "out")))
@@ -69,7 +69,7 @@ func (s *site) answer(t *testing.T, pack, body []byte) []byte {
 
 func (w *world) pack(parties ...study.PartyID) []byte {
 	w.t.Helper()
-	file, _, err := w.operator.Pack(context.Background(), "trial", parties)
+	file, _, err := w.operator.PackStudy(context.Background(), "trial", parties)
 	return must(file, err)
 }
 
@@ -86,7 +86,8 @@ func TestCarried(t *testing.T) {
 	opened := w.open(plan, pool)
 	pack := w.pack()
 	c := must(two.open(pack))
-	if s := c.About(); s.Hash != opened.Hash || s.State != study.Open || s.Mine ||
+	if s := c.StudyOfFile(); s.Hash != opened.Hash || s.State != study.Open ||
+		s.CallerContributed ||
 		!bytes.Equal(must(c.Pool(ctx, s, "")), pool) {
 		t.Errorf("the pack is about %+v", s.Summary)
 	}
@@ -116,7 +117,7 @@ func TestCarried(t *testing.T) {
 		"other rows": {three.answer(t, pack, ballotFor(1, 70)), study.ErrContribution},
 		"too large":  {make([]byte, 128<<20), protocol.ErrTooLarge},
 	} {
-		if _, err := w.operator.Accept(ctx, bad.file); !errors.Is(err, bad.is) {
+		if _, err := w.operator.AcceptAnswer(ctx, bad.file); !errors.Is(err, bad.is) {
 			t.Errorf("%s: %v, want %v", name, err, bad.is)
 		}
 	}
@@ -124,16 +125,16 @@ func TestCarried(t *testing.T) {
 		t.Fatalf("%d contributions of what was refused", s.Contributed)
 	}
 
-	accepted := must(w.operator.Accept(ctx, file))
+	accepted := must(w.operator.AcceptAnswer(ctx, file))
 	if accepted.Party != "p2" || accepted.Declined {
 		t.Errorf("accepted as %+v", accepted)
 	}
-	again := must(w.operator.Accept(ctx, file))
+	again := must(w.operator.AcceptAnswer(ctx, file))
 	for _, back := range [][]byte{accepted.File, again.File, w.pack("p2")} {
 		c := must(two.open(back))
 		r := must(c.Contribute(ctx, opened.Hash, body))
-		if r.Party != "p2" || r.Body != sha256.Sum256(body) || !c.About().Mine ||
-			c.About().Contributed != 1 {
+		if r.Party != "p2" || r.Body != sha256.Sum256(body) || !c.StudyOfFile().CallerContributed ||
+			c.StudyOfFile().Contributed != 1 {
 			t.Errorf("the receipt is %+v", r)
 		}
 		if bytes.Contains(back, r.Document) ||
@@ -141,27 +142,27 @@ func TestCarried(t *testing.T) {
 			t.Error("the receipt, by which votes can be guessed, is not encrypted")
 		}
 	}
-	if _, err := two.open(pack); !errors.Is(err, protocol.ErrOlder) {
+	if _, err := two.open(pack); !errors.Is(err, protocol.ErrOlderFile) {
 		t.Errorf("an older pack is taken after a newer one: %v", err)
 	}
-	if _, err := w.operator.Accept(ctx,
+	if _, err := w.operator.AcceptAnswer(ctx,
 		two.answer(t, w.packWithoutReceipt(two), ballotFor(3, 6))); !errors.Is(err,
-		study.ErrOtherBytes) {
+		study.ErrDifferentUpload) {
 		t.Errorf("other bytes: %v", err)
 	}
 	// The coordinator accepts no answer of a revoked party, however old the file is.
 	held := three.answer(t, pack, ballotFor(3, 6))
 	must(0, w.operator.Revoke(ctx, "p3"))
-	if _, err := w.operator.Accept(ctx, held); !errors.Is(err, protocol.ErrDenied) {
+	if _, err := w.operator.AcceptAnswer(ctx, held); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("an answer of who was revoked: %v", err)
 	}
 	three = w.certify("p3")
 	// The site declines, and then contributes.
 	c = must(three.open(w.pack()))
-	if err := c.Decline(ctx, opened.Hash); !errors.Is(err, protocol.ErrCarried) {
+	if err := c.Decline(ctx, opened.Hash); !errors.Is(err, protocol.ErrToBeCarried) {
 		t.Fatal(err)
 	}
-	if a := must(w.operator.Accept(ctx,
+	if a := must(w.operator.AcceptAnswer(ctx,
 		must(os.ReadFile(filepath.Join(three.dir, "out"))))); !a.Declined {
 		t.Errorf("accepted as %+v", a)
 	}
@@ -172,15 +173,15 @@ func TestCarried(t *testing.T) {
 	must(w.parties["p1"].Contribute(ctx, opened.Hash, ballotFor(1, 6)))
 	late := three.answer(t, w.pack(), ballotFor(3, 6))
 	w.clock.add(2 * time.Hour)
-	if _, err := w.operator.Accept(ctx, late); !errors.Is(err, study.ErrNotOpen) {
+	if _, err := w.operator.AcceptAnswer(ctx, late); !errors.Is(err, study.ErrNotOpen) {
 		t.Errorf("an answer after the deadline: %v", err)
 	}
 	w.wait("trial", study.Released)
-	if _, err := w.operator.Accept(ctx, late); !errors.Is(err, study.ErrNotOpen) ||
+	if _, err := w.operator.AcceptAnswer(ctx, late); !errors.Is(err, study.ErrNotOpen) ||
 		!strings.Contains(err.Error(), "comes too late") {
 		t.Errorf("an answer after the release: %v", err)
 	}
-	if _, err := w.operator.Accept(ctx, file); !errors.Is(err, study.ErrNotOpen) ||
+	if _, err := w.operator.AcceptAnswer(ctx, file); !errors.Is(err, study.ErrNotOpen) ||
 		!strings.Contains(err.Error(), "in it already") {
 		t.Errorf("the same answer after the release: %v", err)
 	}
@@ -190,8 +191,9 @@ func TestCarried(t *testing.T) {
 		want.Document) || r.Signer != want.Signer {
 		t.Error("another release is carried")
 	}
-	if c = must(three.open(w.pack())); c.About().Mine || c.About().State != study.Released {
-		t.Errorf("p3 is told %+v", c.About().Summary)
+	if c = must(three.open(w.pack())); c.StudyOfFile().CallerContributed ||
+		c.StudyOfFile().State != study.Released {
+		t.Errorf("p3 is told %+v", c.StudyOfFile().Summary)
 	}
 	must(0, w.server.store.View(ctx, func(tx records.Tx) error {
 		if _, _, err := tx.SealKey(opened.Hash); !errors.Is(err, records.ErrNoRow) {
@@ -229,12 +231,12 @@ func TestCarriedPackChanged(t *testing.T) {
 	w.certify("p1")
 	w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
 	pack := w.pack("p0")
-	want := must(one.open(pack)).About()
+	want := must(one.open(pack)).StudyOfFile()
 	for i := 0; i < len(pack); i += 1 + len(pack)/1500 {
 		changed := slices.Clone(pack)
 		changed[i] ^= 1
 		if c, err := one.open(changed); err == nil {
-			t.Errorf("byte %d changed: it is taken, as about %s, and was about %s", i, c.About().Hash, want.Hash)
+			t.Errorf("byte %d changed: it is taken, as about %s, and was about %s", i, c.StudyOfFile().Hash, want.Hash)
 		}
 	}
 }
@@ -255,11 +257,11 @@ func TestCarriedRotation(t *testing.T) {
 	w.start()
 	must(w.operator.Studies(ctx)) // the operator learns the new keys
 	after := w.pack()
-	if _, err := w.operator.Accept(ctx, file); !errors.Is(err, protocol.ErrExpired) ||
+	if _, err := w.operator.AcceptAnswer(ctx, file); !errors.Is(err, protocol.ErrExpired) ||
 		!strings.Contains(err.Error(), "have p0 write the answer again") {
 		t.Errorf("an answer to the old key: %v", err)
 	}
-	accepted := must(w.operator.Accept(ctx, one.answer(t, after, ballotFor(0, 4))))
+	accepted := must(w.operator.AcceptAnswer(ctx, one.answer(t, after, ballotFor(0, 4))))
 	must(must(one.open(accepted.File)).Contribute(ctx, opened.Hash, ballotFor(0, 4)))
 }
 
@@ -302,9 +304,9 @@ func TestCarriedKilled(t *testing.T) {
 			c := startChild(t, dir, kill)
 			client := must(admin.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
 			defer client.Close()
-			accepted, err = client.Accept(ctx, file)
+			accepted, err = client.AcceptAnswer(ctx, file)
 			if kill == "" {
-				again := must(client.Accept(ctx, file))
+				again := must(client.AcceptAnswer(ctx, file))
 				for _, back := range [][]byte{accepted.File, again.File} {
 					must(must(one.open(back)).Contribute(ctx, opened.Hash, ballotFor(0, 4)))
 				}
@@ -346,17 +348,17 @@ func TestCarriedAnswerIsNoCall(t *testing.T) {
 		sites[1].answer(t, pack, ballotFor(1, 4))}
 	hand := func() {
 		for _, f := range files {
-			must(w.operator.Accept(ctx, f))
+			must(w.operator.AcceptAnswer(ctx, f))
 		}
 	}
 	w.stop()
 	putBack := w.backup()
 	w.start()
 	hand()
-	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
+	if got := w.wait("trial", study.Summed); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
 		t.Errorf("with answers of before the start it waits for %v", got.Awaited)
 	}
-	must(w.operator.Waive(ctx, "trial"))
+	must(w.operator.WaiveAwaited(ctx, "trial"))
 	w.wait("trial", study.Released)
 	for _, s := range sites { // each site learns of the release
 		must(must(s.open(w.pack())).Studies(ctx))
@@ -366,7 +368,7 @@ func TestCarriedAnswerIsNoCall(t *testing.T) {
 	putBack()
 	w.start()
 	hand()
-	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
+	if got := w.wait("trial", study.Summed); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
 		t.Errorf("put back, and with the same answers, it waits for %v", got.Awaited)
 	}
 	if _, err := w.operator.Release(ctx, "trial"); !errors.Is(err, protocol.ErrNotFound) {

@@ -78,7 +78,7 @@ func (w *world) openEarlier(p study.Plan, pool []byte) protocol.Study {
 	}
 	must(0, w.server.store.Update(context.Background(), func(tx records.Tx) error {
 		return tx.AddStudy(records.Study{
-			Hash: study.HashOf(canonical), Name: p.Name, Plan: canonical, State: study.InDraft,
+			Hash: study.HashOf(canonical), Name: p.Name, Plan: canonical, State: study.Draft,
 			Signature: w.server.signer.Sign(protocol.PlanDocument, canonical), Created: w.clock.Now(),
 		})
 	}))
@@ -141,7 +141,7 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 					if len(w.holding(numbers(0, "yes"))) == 0 {
 						t.Fatal("an open study's numbers are found nowhere: the test finds nothing")
 					}
-					must(w.operator.Cancel(ctx, g.hash.String(), "the protocol was amended"))
+					must(w.operator.CancelStudy(ctx, g.hash.String(), "the protocol was amended"))
 				}
 				w.wait(g.plan.Name, end)
 				for i := range 3 {
@@ -180,7 +180,7 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 					}
 					continue
 				}
-				_, err := w.operator.Amend(ctx, g.hash.String(),
+				_, err := w.operator.AmendStudy(ctx, g.hash.String(),
 					admin.AmendOptions{Deadline: g.plan.Deadline.Add(time.Hour)})
 				if form == 0 && (err == nil || !strings.Contains(err.Error(), "make a new plan")) ||
 					form != 0 && err != nil {
@@ -201,18 +201,19 @@ func TestCourierWithoutReceipt(t *testing.T) {
 		w.enrol("p1")
 		carried := w.certify("p2")
 		g := guessedStudy(w, "laplace", form, study.Released)
-		pack, _, err := w.operator.Pack(ctx, g.plan.Name, nil)
+		pack, _, err := w.operator.PackStudy(ctx, g.plan.Name, nil)
 		must(0, err)
-		must(w.operator.Accept(ctx, carried.answer(t, pack, g.body(2, "yes"))))
+		must(w.operator.AcceptAnswer(ctx, carried.answer(t, pack, g.body(2, "yes"))))
 		for i, p := range names(2) {
 			must(w.parties[string(p)].Contribute(ctx, g.hash, g.body(i, "yes")))
 		}
 		w.wait(g.plan.Name, study.Released)
-		pack, _, err = w.operator.Pack(ctx, g.plan.Name, nil)
+		pack, _, err = w.operator.PackStudy(ctx, g.plan.Name, nil)
 		must(0, err)
 		c := must(carried.open(pack))
 		l := must(c.Studies(ctx))
-		if len(l.Studies) != 1 || l.Studies[0].State != study.Released || !l.Studies[0].Mine {
+		if len(l.Studies) != 1 || l.Studies[0].State != study.Released ||
+			!l.Studies[0].CallerContributed {
 			t.Errorf("form %d: the pack tells %+v", form, l.Studies)
 		}
 		if _, err := c.Release(ctx, g.hash.String()); err != nil {

@@ -21,7 +21,7 @@ func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summar
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.step(ctx, life.Closed{}, nil); err != nil {
+	if _, err := c.step(ctx, life.StudyClosed{}, nil); err != nil {
 		return nil, err
 	}
 	s.config.Log.Info("study closed by an operator", "study", c.hash, "by",
@@ -107,7 +107,7 @@ func (rs *runningStudy) amend(ctx context.Context, r releaser,
 			return a, err
 		}
 		charged, err = rs.charged(ctx, func(id string) (bool, error) {
-			_, found, err := privacy.LineOf(ctx, r.journal, id)
+			_, found, err := privacy.FindLine(ctx, r.journal, id)
 			return found, err
 		})
 		if err != nil {
@@ -135,7 +135,7 @@ func (rs *runningStudy) amend(ctx context.Context, r releaser,
 	}
 	signed := study.Signed{Document: document,
 		Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
-	_, err = rs.stepLocked(ctx, life.Amended{Document: document, Charged: charged},
+	_, err = rs.stepLocked(ctx, life.StudyAmended{Document: document, Charged: charged},
 		func(tx records.Tx, e life.Effect) error {
 			stored, ok := e.(life.StoreAmendment)
 			if !ok {

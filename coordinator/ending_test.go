@@ -81,7 +81,7 @@ func TestClosed(t *testing.T) {
 	for _, verb := range []func(context.Context, string) (protocol.Study,
 		error){w.operator.CloseStudy,
 		func(ctx context.Context, ref string) (protocol.Study, error) {
-			return w.operator.Amend(ctx, ref,
+			return w.operator.AmendStudy(ctx, ref,
 				admin.AmendOptions{Deadline: w.clock.Now().Add(24 * time.Hour)})
 		}} {
 		if _, err := verb(ctx, "trial"); !errors.Is(err, study.ErrNotOpen) {
@@ -115,12 +115,12 @@ func TestReopened(t *testing.T) {
 	w, s := newTrialWorld(t, 4, func(p *study.Plan) { p.Minimum, p.Floor = 3, 2 })
 	first := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)))
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 4)))
-	if _, err := w.operator.Amend(ctx, "trial",
+	if _, err := w.operator.AmendStudy(ctx, "trial",
 		admin.AmendOptions{Deadline: w.clock.Now().Add(-time.Minute)}); !errors.Is(err,
 		study.ErrAmendment) {
 		t.Errorf("a deadline in the past: %v", err)
 	}
-	must(w.operator.Amend(ctx, "trial",
+	must(w.operator.AmendStudy(ctx, "trial",
 		admin.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}))
 	w.clock.add(90 * time.Minute)
 	if now := must(w.operator.Study(ctx, "trial")); now.State != study.Open {
@@ -132,7 +132,7 @@ func TestReopened(t *testing.T) {
 	}
 	w.stop()
 	w.start()
-	must(w.operator.Amend(ctx, "trial",
+	must(w.operator.AmendStudy(ctx, "trial",
 		admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour), Minimum: 2}))
 	w.stop()
 	w.start()
@@ -141,11 +141,12 @@ func TestReopened(t *testing.T) {
 		len(now.Missing) != 4 {
 		t.Errorf("%+v, missing %v", now.Summary, now.Missing)
 	}
-	if list := must(w.parties["p0"].Studies(ctx)); !list.Studies[0].Lost || !list.Studies[0].Mine {
+	if list := must(w.parties["p0"].Studies(ctx)); !list.Studies[0].CallerLost ||
+		!list.Studies[0].CallerContributed {
 		t.Errorf("p0 is told %+v", list.Studies[0])
 	}
 	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(3, 4)); !errors.Is(err,
-		study.ErrOtherBytes) {
+		study.ErrDifferentUpload) {
 		t.Errorf("other bytes than before: %v", err)
 	}
 	again := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)))
@@ -182,7 +183,7 @@ func TestNotReopenedAfterACharge(t *testing.T) {
 	c := w.server.registry.byHash(s.Hash)
 	charges := must(must(c.studyChecker(ctx)).task.Charges(0))
 	must(0, study.ChargeAll(ctx, l, s.Hash, charges))
-	if _, err := w.operator.Amend(ctx, "trial",
+	if _, err := w.operator.AmendStudy(ctx, "trial",
 		admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
 		study.ErrNotOpen) || !strings.Contains(err.Error(), "drawn and charged") {
 		t.Errorf("reopened after its charge: %v", err)
@@ -207,7 +208,7 @@ func TestLostChargeReopensNothing(t *testing.T) {
 	}
 	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, folder.LedgerFile))).Close())
 	w.start()
-	if _, err := w.operator.Amend(ctx, "trial",
+	if _, err := w.operator.AmendStudy(ctx, "trial",
 		admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
 		protocol.ErrUnavailable) {
 		t.Errorf("reopened by a ledger that has forgotten its charge: %v", err)
@@ -225,7 +226,7 @@ func TestPutBackReopensNothing(t *testing.T) {
 	w.server.scheduler.releaser.witness.mu.Lock()
 	w.server.scheduler.releaser.witness.behind = privacy.ErrBehind
 	w.server.scheduler.releaser.witness.mu.Unlock()
-	if _, err := w.operator.Amend(ctx, "trial",
+	if _, err := w.operator.AmendStudy(ctx, "trial",
 		admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
 		protocol.ErrUnavailable) {
 		t.Errorf("reopened by a coordinator that was put back: %v", err)

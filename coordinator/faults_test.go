@@ -143,7 +143,7 @@ func TestLimits(t *testing.T) {
 			break
 		}
 	}
-	if !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {
+	if !errors.Is(err, protocol.ErrBusy) || !protocol.IsRetryable(err) {
 		t.Errorf("ninth call: %v", err)
 	}
 	id := w.identity("many")
@@ -202,7 +202,7 @@ func TestMachineTrouble(t *testing.T) {
 	}
 	w.stop()
 	if _, err := p1.Contribute(ctx, s.Hash, ballotFor(1, 3)); !errors.Is(err,
-		protocol.ErrUnavailable) || !protocol.Retry(err) {
+		protocol.ErrUnavailable) || !protocol.IsRetryable(err) {
 		t.Errorf("coordinator is away: %v", err)
 	}
 	w.start()
@@ -213,7 +213,7 @@ func TestMachineTrouble(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if !protocol.Retry(err) {
+			if !protocol.IsRetryable(err) {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)

@@ -32,7 +32,7 @@ type finished struct {
 // settle drops a finished study's machine from memory. The caller holds mu, and calls settle before
 // it releases mu.
 func (rs *runningStudy) settle() {
-	if rs.machine == nil || !protocol.Final(rs.machine.State) {
+	if rs.machine == nil || !protocol.IsFinal(rs.machine.State) {
 		return
 	}
 	rs.over.Store(true)
@@ -132,8 +132,8 @@ func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary
 	_, mine := m.Received[study.PartyID(caller.Name)]
 	_, lost := c.lost[study.PartyID(caller.Name)]
 	reason := m.Reason
-	if reason == "" && !protocol.Final(m.State) {
-		if m.Plan.Noise.Shared() && m.State != study.InDraft {
+	if reason == "" && !protocol.IsFinal(m.State) {
+		if m.Plan.Noise.Shared() && m.State != study.Draft {
 			reason = c.sharing.waits()
 		}
 		if reason == "" {
@@ -145,7 +145,7 @@ func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary
 	}
 	contributed := len(m.Received)
 	if m.State == study.Open {
-		contributed = m.Have()
+		contributed = m.StoredContributions()
 	}
 	return &pb.Summary{
 		PlanHash: m.Hash[:], Name: m.Plan.Name, Kind: m.Plan.Kind, State: string(m.State), Reason: reason,
@@ -161,6 +161,6 @@ func visible(c *runningStudy, s *life.Study, caller protocol.Caller) bool {
 	if caller.Role == protocol.RoleOperator {
 		return true
 	}
-	return s.State != study.InDraft &&
+	return s.State != study.Draft &&
 		(c.roster[study.PartyID(caller.Name)] || slices.Contains(s.Plan.Readers, caller.Name))
 }

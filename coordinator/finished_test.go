@@ -43,7 +43,7 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	}
 	finish := func(i int) {
 		s := large(i)
-		must(w.operator.Cancel(ctx, s.Plan.Name, "enough"))
+		must(w.operator.CancelStudy(ctx, s.Plan.Name, "enough"))
 	}
 	finish(0) // now connections and statements exist
 	before := heap()
@@ -113,7 +113,7 @@ func TestFinishedStudiesAreListed(t *testing.T) {
 				m := c.machine
 				want = []protocol.Summary{{Hash: s.Hash, Name: "trial", Kind: "classify",
 					State: m.State, Deadline: m.Plan.Deadline, Roster: 3, Contributed: 2,
-					Minimum: 2, Mine: name == "p0"}}
+					Minimum: 2, CallerContributed: name == "p0"}}
 			}
 			c.settle()
 			c.mu.Unlock()

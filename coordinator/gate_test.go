@@ -219,7 +219,8 @@ func TestBytesAreLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := p0.Pool(ctx, s, ""); !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {
+	if _, err := p0.Pool(ctx, s, ""); !errors.Is(err, protocol.ErrBusy) ||
+		!protocol.IsRetryable(err) {
 		t.Errorf("third fetch: %v, want ErrBusy", err)
 	}
 	if _, err := p0.Studies(ctx); err != nil {

@@ -125,7 +125,7 @@ func (rs *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest
 				continue
 			}
 			from := machine.State
-			effects, err := machine.Step(life.Contributed{Party: p.receipt.Party,
+			effects, err := machine.Step(life.ContributionReceived{Party: p.receipt.Party,
 				Plan: p.receipt.Plan, Body: p.receipt.Body})
 			if err != nil {
 				p.err = err

@@ -198,7 +198,7 @@ func TestGroupNotPersisted(t *testing.T) {
 	h.commit = fmt.Errorf("the disk is full: %w", protocol.ErrUnavailable)
 	h.mu.Unlock()
 	for i, err := range together(t, c, n, func(i int) error { return w.sends(s, i, n) }) {
-		if !errors.Is(err, protocol.ErrUnavailable) || !protocol.Retry(err) {
+		if !errors.Is(err, protocol.ErrUnavailable) || !protocol.IsRetryable(err) {
 			t.Errorf("p%d: %v, want ErrUnavailable", i, err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestGroupSameParty(t *testing.T) {
 			case commit == nil && same &&
 				(err != nil || string(receipts[i].Document) != string(receipts[first].Document)):
 				t.Errorf("the same bytes again: %v", err)
-			case commit == nil && !same && !errors.Is(err, study.ErrOtherBytes):
+			case commit == nil && !same && !errors.Is(err, study.ErrDifferentUpload):
 				t.Errorf("other bytes: %v", err)
 			}
 		}

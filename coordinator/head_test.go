@@ -66,7 +66,7 @@ func TestWholeFolderPutBack(t *testing.T) {
 	copyFolder(dir, backup)
 	w.start()
 	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
-	w.wait(s.Plan.Name, study.Folded)
+	w.wait(s.Plan.Name, study.Summed)
 	for !strings.Contains(w.log.String(), "study cannot move on") {
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -76,7 +76,7 @@ func contributionTo(task study.Task, i, records int) []byte {
 			dataset.Format{})))
 	must(0, err)
 	made := must(task.Contribute(study.NewInputs(encoded, fmt.Append(nil, i))))
-	ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+	ledger := must(privacy.Open(privacy.NewMemoryJournal(), privacy.Config{}))
 	return must(made.Body(must(study.ReleaseRequests(context.Background(), ledger, task.Hash(),
 		made.Requests))))
 }
@@ -137,7 +137,7 @@ func TestKept(t *testing.T) {
 			for _, i := range []int{2, 0, 1} {
 				must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, bodies[i]))
 			}
-			w.wait("trial", study.Folded)
+			w.wait("trial", study.Summed)
 			if bodies, sums := w.stored(); bodies != 3 || sums != 0 {
 				t.Errorf("%d bodies and %d sums are stored, want 3 and 0", bodies, sums)
 			}
@@ -178,7 +178,7 @@ func TestDamagedKept(t *testing.T) {
 			}
 			must(w.parties["p2"].Contribute(ctx, s.Hash, bodies[2]))
 			if !c.early {
-				w.wait("trial", study.Folded)
+				w.wait("trial", study.Summed)
 				if c.how == "" {
 					w.flip("p0")
 				} else {
@@ -189,16 +189,18 @@ func TestDamagedKept(t *testing.T) {
 				w.start()
 			}
 			w.wait("trial", study.Sealed)
-			for end := time.Now().Add(20 * time.Second); !must(w.parties["p0"].Studies(ctx)).Studies[0].Lost; time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(20 * time.Second); !must(
+				w.parties["p0"].Studies(ctx)).Studies[0].CallerLost; time.Sleep(
+				5 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("p0 is not asked for its bytes\n%s", w.log)
 				}
 			}
-			if must(w.parties["p1"].Studies(ctx)).Studies[0].Lost {
+			if must(w.parties["p1"].Studies(ctx)).Studies[0].CallerLost {
 				t.Error("p1 is asked for its bytes too")
 			}
 			if _, err := w.parties["p0"].Contribute(ctx, s.Hash, bodies[1]); !errors.Is(err,
-				study.ErrOtherBytes) {
+				study.ErrDifferentUpload) {
 				t.Errorf("other bytes: %v", err)
 			}
 			w.stop()
@@ -224,7 +226,7 @@ func TestKeptRepairDeadline(t *testing.T) {
 	for i, p := range names(3) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
-	w.wait("trial", study.Folded)
+	w.wait("trial", study.Summed)
 	w.flip("p1")
 	w.stop()
 	w.config.WitnessWait = 0
@@ -249,7 +251,7 @@ func TestKeptBackup(t *testing.T) {
 	for i, p := range names(3) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
-	w.wait("trial", study.Folded)
+	w.wait("trial", study.Summed)
 	out := filepath.Join(t.TempDir(), "backup")
 	must(folder.Backup(ctx, w.config.Dir, out, w.clock.Now()))
 	w.stop()
@@ -374,7 +376,7 @@ func TestFoldingIsLinear(t *testing.T) {
 			if each := float64(written.bytes) / float64(parties); each > c.most {
 				t.Errorf("%s: folding %d contributions writes %g bytes for each, want at most %g", name, parties, each, c.most)
 			}
-			if s := machineOf(running); s.State != study.Folded || len(s.Received) != parties {
+			if s := machineOf(running); s.State != study.Summed || len(s.Received) != parties {
 				t.Errorf("%s: it is %s with %d", name, s.State, len(s.Received))
 			}
 		}

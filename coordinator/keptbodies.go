@@ -15,7 +15,7 @@ import (
 // study is folded or released. A missing body yields errMissingBody.
 func (rs *runningStudy) bodies(ctx context.Context, s *life.Study) study.Bodies {
 	return func(yield func([]byte, error) bool) {
-		for _, party := range s.ByBody() {
+		for _, party := range s.ContributorsByBody() {
 			var body []byte
 			err := rs.store.View(ctx, func(tx records.Tx) (err error) {
 				body, err = tx.Body(rs.hash, party)

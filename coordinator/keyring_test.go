@@ -37,7 +37,8 @@ func TestRotate(t *testing.T) {
 	before := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
 	memory := filepath.Join(t.TempDir(), "memory") // what p0 remembers from before the change
 	keeps := must(admin.Dial(id,
-		protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory}))
+		protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now,
+			NewestSignedFile: memory}))
 	must(keeps.Studies(ctx))
 	keeps.Close()
 	for range 2 {
@@ -70,7 +71,7 @@ func TestRotate(t *testing.T) {
 	// from it.
 	old := w.dial(id)
 	must(old.Studies(ctx))
-	followed, news := id.Follow(old.Keys(), protocol.Addresses{})
+	followed, news := id.WithKeys(old.Keys(), protocol.Addresses{})
 	if !news || !followed.Outdated() || followed.CA == id.CA {
 		t.Errorf("followed: news %v, outdated %v", news, followed.Outdated())
 	}
@@ -121,7 +122,8 @@ func TestRotate(t *testing.T) {
 	for what, who := range map[string]protocol.Identity{"a new operator": profile,
 		"a party enrolled anew": again} {
 		c, err := admin.Dial(who,
-			protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory})
+			protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now,
+				NewestSignedFile: memory})
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
@@ -202,7 +204,7 @@ func TestPutBackBeforeRotation(t *testing.T) {
 	putBack := w.backup()
 	must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	w.start()
-	followed, _ := id.Follow(w.parties["p0"].Keys(), protocol.Addresses{})
+	followed, _ := id.WithKeys(w.parties["p0"].Keys(), protocol.Addresses{})
 	w.stop()
 	putBack()
 	parties := w.alone()
@@ -215,7 +217,7 @@ func TestPutBackBeforeRotation(t *testing.T) {
 	must(parties["p1"].Studies(ctx))
 	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
 	w.until("an operator waives them")
-	if got := w.wait("trial", study.Folded); len(got.Awaited) != 1 || got.Awaited[0] != "p0" {
+	if got := w.wait("trial", study.Summed); len(got.Awaited) != 1 || got.Awaited[0] != "p0" {
 		t.Errorf("it waits for %v", got.Awaited)
 	}
 }
@@ -270,15 +272,15 @@ func TestAddresses(t *testing.T) {
 	w.config.Address = w.config.Listen + ",b.example.org:7443,c.example.org:7443"
 	w.start()
 	l := must(w.parties["p0"].Studies(ctx))
-	followed, news := id.Follow(w.parties["p0"].Keys(), l.Addresses)
+	followed, news := id.WithKeys(w.parties["p0"].Keys(), l.Addresses)
 	if !news || l.Addresses.List != w.config.Address || followed.Coordinator != w.config.Address {
 		t.Errorf("it learns %q", followed.Coordinator)
 	}
-	if _, again := followed.Follow(w.parties["p0"].Keys(), l.Addresses); again {
+	if _, again := followed.WithKeys(w.parties["p0"].Keys(), l.Addresses); again {
 		t.Error("what it knows is news")
 	}
 	id.Coordinator = "tunnel.example.org:7443"
-	if _, news := id.Follow(w.parties["p0"].Keys(), l.Addresses); news {
+	if _, news := id.WithKeys(w.parties["p0"].Keys(), l.Addresses); news {
 		t.Error("a tunnel is forgotten")
 	}
 	w.server.addresses = &addressBook{signer: must(protocol.NewSigner()), fixed: w.config.Address}

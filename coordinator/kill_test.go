@@ -238,13 +238,13 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		for {
 			client := must(admin.Dial(id,
 				protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second,
-					Transfer: 5 * time.Second}))
+					TransferTimeout: 5 * time.Second}))
 			err := call(client)
 			client.Close()
 			if err == nil {
 				return
 			}
-			if !protocol.Retry(err) || ctx.Err() != nil {
+			if !protocol.IsRetryable(err) || ctx.Err() != nil {
 				t.Fatalf("killed at %q: %v", kill, err)
 			}
 			if c.dead() {
@@ -287,7 +287,7 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		for i, p := range plan.Roster {
 			attempt(parties[p], func(o *admin.Client) error {
 				list, err := o.Studies(ctx)
-				if err == nil && len(list.Studies) > 0 && list.Studies[0].Lost {
+				if err == nil && len(list.Studies) > 0 && list.Studies[0].CallerLost {
 					_, err = o.Contribute(ctx, hash, bodies[i])
 				}
 				return err
@@ -349,7 +349,7 @@ func TestLedgerBehind(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if s := w.wait("second", study.Folded); s.State != study.Folded {
+	if s := w.wait("second", study.Summed); s.State != study.Summed {
 		t.Errorf("study is %s", s.State)
 	}
 }

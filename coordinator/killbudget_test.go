@@ -26,7 +26,7 @@ import (
 func budgetOf(task study.Task, enough bool) string {
 	after := privacy.NewTotals()
 	for _, c := range must(task.Charges(0)) {
-		after = after.Plus(c.Exact)
+		after = after.Plus(c.CalibratedCost)
 	}
 	epsilon := after[privacy.Party].Epsilon(1e-6)
 	if !enough {
@@ -92,7 +92,7 @@ func TestKillBudget(t *testing.T) {
 				switch {
 				case err == nil:
 					return
-				case !protocol.Retry(err) || ctx.Err() != nil:
+				case !protocol.IsRetryable(err) || ctx.Err() != nil:
 					t.Fatalf("%s: %v", killed, err)
 				case c.dead():
 					effects = append(effects, c.end()...)
@@ -105,7 +105,7 @@ func TestKillBudget(t *testing.T) {
 			var now protocol.Study
 			for ; !is(now); time.Sleep(10 * time.Millisecond) {
 				attempt(func(o *admin.Client) (err error) {
-					_, err = o.Waive(ctx, "trial") // the parties make no calls in this test
+					_, err = o.WaiveAwaited(ctx, "trial") // the parties make no calls in this test
 					if err == nil || errors.Is(err, protocol.ErrInvalid) {
 						now, err = o.Study(ctx, name)
 					}
@@ -119,7 +119,7 @@ func TestKillBudget(t *testing.T) {
 				return strings.Contains(s.Reason, "budget")
 			})
 			attempt(func(o *admin.Client) error {
-				_, err := o.Cancel(ctx, "trial", "")
+				_, err := o.CancelStudy(ctx, "trial", "")
 				if errors.Is(err, study.ErrNotOpen) { // the kill came after the cancellation
 					return nil
 				}

@@ -220,10 +220,10 @@ func TestKillShared(t *testing.T) {
 				t.Errorf("killed at %q, the helper at %q: released of %d", killCoordinator,
 					killHelper, r.Parties)
 			}
-			for _, f := range verify.Claims(r, poolUnder(plan, w.pool)) {
+			for _, f := range verify.CheckClaims(r, poolUnder(plan, w.pool)) {
 				if f.Verdict == evidence.Fails {
 					t.Errorf("killed at %q, the helper at %q: %s: %s", killCoordinator, killHelper,
-						f.About, f.Says)
+						f.Subject, f.Text)
 				}
 			}
 			for _, p := range roster {

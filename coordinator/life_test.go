@@ -33,13 +33,13 @@ func TestLife(t *testing.T) {
 	must(0, w.operator.UploadPool(ctx, plan.Pool, pool))
 	must(0, w.operator.UploadPool(ctx, plan.Pool, pool)) // again: harmless
 	if _, err := w.operator.CreateStudy(ctx, must(plan.Canonical()),
-		make([]byte, protocol.MaxForecast+1)); !errors.Is(err, protocol.ErrTooLarge) {
+		make([]byte, protocol.MaxForecastBytes+1)); !errors.Is(err, protocol.ErrTooLarge) {
 		t.Errorf("a forecast of any size: %v", err)
 	}
 	forecast := []byte(`{"helps":"perhaps"}`)
 	draft := must(w.operator.CreateStudy(ctx, must(plan.Canonical()), forecast))
 	if again := must(w.operator.CreateStudy(ctx, must(plan.Canonical()),
-		[]byte("another"))); again.Hash != draft.Hash || draft.State != study.InDraft {
+		[]byte("another"))); again.Hash != draft.Hash || draft.State != study.Draft {
 		t.Errorf("created %v in %s, then %v", draft.Hash, draft.State, again.Hash)
 	}
 	p0 := w.parties["p0"]
@@ -57,7 +57,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("the operator's forecast reaches a party as %q", stated.Document)
 	}
 	if l := must(p0.Studies(ctx)); len(l.Studies) != 1 || l.Studies[0].Hash != draft.Hash ||
-		l.Studies[0].Mine || l.Studies[0].Roster != 4 {
+		l.Studies[0].CallerContributed || l.Studies[0].Roster != 4 {
 		t.Errorf("party's list: %+v", l.Studies)
 	}
 	if l := must(outsider.Studies(ctx)); len(l.Studies) != 0 {
@@ -89,9 +89,9 @@ func TestLife(t *testing.T) {
 		body []byte
 		want error
 	}{
-		"other bytes":    {p0, draft.Hash, ballotFor(1, 6), study.ErrOtherBytes},
+		"other bytes":    {p0, draft.Hash, ballotFor(1, 6), study.ErrDifferentUpload},
 		"outsider":       {outsider, draft.Hash, body, study.ErrNotEnrolled},
-		"other plan":     {w.parties["p1"], study.Hash{1}, body, study.ErrOtherPlan},
+		"other plan":     {w.parties["p1"], study.Hash{1}, body, study.ErrDifferentPlan},
 		"operator":       {w.operator, draft.Hash, body, protocol.ErrDenied},
 		"too large":      {w.parties["p1"], draft.Hash, make([]byte, 1<<20), protocol.ErrTooLarge},
 		"no ballot":      {w.parties["p1"], draft.Hash, []byte("no ballot"), study.ErrContribution},
@@ -129,7 +129,7 @@ func TestLife(t *testing.T) {
 	if _, err := outsider.Release(ctx, draft.Hash.String()); !errors.Is(err, protocol.ErrNotFound) {
 		t.Errorf("an outsider reads the release: %v", err)
 	}
-	if _, err := w.operator.Cancel(ctx, "trial", ""); !errors.Is(err, study.ErrNotOpen) {
+	if _, err := w.operator.CancelStudy(ctx, "trial", ""); !errors.Is(err, study.ErrNotOpen) {
 		t.Errorf("cancelled a released study: %v", err)
 	}
 	w.stop()
@@ -186,7 +186,7 @@ func TestBallotsAreWiped(t *testing.T) {
 			must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 4000)))
 			must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 4000)))
 		} else {
-			must(w.operator.Cancel(ctx, s.Hash.String(), "the protocol was amended"))
+			must(w.operator.CancelStudy(ctx, s.Hash.String(), "the protocol was amended"))
 		}
 		if s := w.wait(p.Name, end); end == study.Failed && !strings.Contains(s.Reason, "amended") {
 			t.Errorf("reason %q", s.Reason)

@@ -167,7 +167,7 @@ func BenchmarkFleet(b *testing.B) {
 	must(0, w.server.store.Update(ctx, func(tx records.Tx) error {
 		now := w.clock.Now()
 		for i, p := range roster {
-			id, leaf, err := w.server.authority.IssueOwn(w.config.Listen,
+			id, leaf, err := w.server.authority.IssueFirstOperator(w.config.Listen,
 				protocol.Caller{Name: string(p),
 					Role: protocol.RoleParty}, w.server.signer.Key(), now)
 			ids[i] = must(id, err)

@@ -46,7 +46,7 @@ func TestPlaceEnds(t *testing.T) {
 				"the 1 sites that contributed"); is != contributes {
 				t.Errorf("it says: %s", w.state().Reason)
 			}
-			if _, err := w.operator.Amend(ctx, "trial",
+			if _, err := w.operator.AmendStudy(ctx, "trial",
 				admin.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
 				study.ErrNotOpen) {
 				t.Errorf("taken up again: %v", err)
@@ -115,14 +115,14 @@ func TestHalfIsEnded(t *testing.T) {
 		w.server.sharing.helper); !errors.Is(err, aggregators.ErrFailed) {
 		t.Errorf("it goes on: %v", err)
 	}
-	if _, err := w.operator.Amend(ctx, "trial",
+	if _, err := w.operator.AmendStudy(ctx, "trial",
 		admin.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
 		study.ErrNotOpen) {
 		t.Errorf("taken up again: %v", err)
 	}
 	w.stop()
 	w.start()
-	if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 ||
+	if n := must(privacy.JournalHead(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 ||
 		w.state().State != study.Failed {
 		t.Errorf("the coordinator's ledger has %d entries, the study is %s", n, w.state().State)
 	}
@@ -203,12 +203,12 @@ func TestCancelledWhileSilent(t *testing.T) {
 	}
 	for _, name := range []string{"other", "trial"} {
 		begun := time.Now()
-		_, err := w.operator.Cancel(ctx, name, "")
+		_, err := w.operator.CancelStudy(ctx, name, "")
 		if err != nil || time.Since(begun) > 20*time.Second {
 			t.Errorf("%s is cancelled after %v: %v", name, time.Since(begun), err)
 		}
 	}
-	ledger := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal))
+	ledger := must(privacy.JournalHead(ctx, w.server.scheduler.releaser.journal))
 	if ledger.Sequence != 0 || w.state().State != study.Failed {
 		t.Errorf("the ledger has %d entries, the study is %s", ledger.Sequence, w.state().State)
 	}
@@ -231,5 +231,5 @@ func TestHelperUnnamed(t *testing.T) {
 		!strings.Contains(s.Reason, "coordinator.yaml does not name any more") {
 		t.Errorf("it is %s and says %q", s.State, s.Reason)
 	}
-	must(w.operator.Cancel(context.Background(), "trial", ""))
+	must(w.operator.CancelStudy(context.Background(), "trial", ""))
 }

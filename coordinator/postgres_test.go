@@ -51,7 +51,7 @@ func TestMove(t *testing.T) {
 	members := func() []admin.Member {
 		all := must(w.operator.Members(ctx))
 		for i := range all {
-			all[i].Seen = time.Time{}
+			all[i].LastCall = time.Time{}
 		}
 		return all
 	}
@@ -80,7 +80,7 @@ func TestMove(t *testing.T) {
 	}
 	for i := range 2 { // the coordinator asks for the contributions again
 		if _, err := w.parties[string(names(3)[i])].Contribute(ctx, second.Hash,
-			ballotFor(2, 3)); !errors.Is(err, study.ErrOtherBytes) {
+			ballotFor(2, 3)); !errors.Is(err, study.ErrDifferentUpload) {
 			t.Errorf("other bytes: %v", err)
 		}
 		must(w.parties[string(names(3)[i])].Contribute(ctx, second.Hash, ballotFor(i, 3)))

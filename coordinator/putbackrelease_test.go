@@ -80,7 +80,7 @@ func TestReleasePutBack(t *testing.T) {
 				copied()
 			}
 			must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 4)))
-			must(w.operator.Amend(ctx, "trial",
+			must(w.operator.AmendStudy(ctx, "trial",
 				admin.AmendOptions{Deadline: w.clock.Now().Add(3 * time.Hour)}))
 			must(w.operator.CloseStudy(ctx, "trial"))
 			w.wait("trial", study.Released)
@@ -135,7 +135,7 @@ func TestReleasePutBack(t *testing.T) {
 				r.Document) || !bytes.Equal(again.Signature, r.Signature) {
 				t.Error("the release is another")
 			}
-			if p1 := must(w.parties["p1"].Studies(ctx)).Studies[0]; !p1.Mine ||
+			if p1 := must(w.parties["p1"].Studies(ctx)).Studies[0]; !p1.CallerContributed ||
 				p1.State != study.Released {
 				t.Errorf("p1 is told %+v", p1)
 			}

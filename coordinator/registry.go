@@ -33,7 +33,7 @@ func (r *registry) open(ctx context.Context, stop time.Duration) error {
 		rows, err := tx.Studies()
 		for _, row := range rows {
 			r.studies = append(r.studies, r.running(row))
-			live = live || row.State != study.InDraft && !protocol.Final(row.State)
+			live = live || row.State != study.Draft && !protocol.IsFinal(row.State)
 		}
 		return err
 	})
@@ -47,7 +47,7 @@ func (r *registry) running(row records.Study) *runningStudy {
 	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates,
 		watch: r.watch, point: r.point, sharing: r.sharing, batch: foldBatch,
 		lead: make(chan struct{}, 1), quietSince: r.watch.clock.Elapsed()}
-	c.over.Store(protocol.Final(row.State))
+	c.over.Store(protocol.IsFinal(row.State))
 	return c
 }
 

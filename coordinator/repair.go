@@ -57,7 +57,7 @@ func (rs *runningStudy) repairLost(ctx context.Context, m repairer) error {
 		return wait
 	}
 	charged, err := rs.charged(ctx, func(id string) (bool, error) {
-		_, found, err := privacy.LineOf(ctx, m.journal, id)
+		_, found, err := privacy.FindLine(ctx, m.journal, id)
 		return found, err
 	})
 	switch {
@@ -140,7 +140,7 @@ func (rs *runningStudy) reseal(ctx context.Context, m repairer, missing []study.
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err := rs.stepLocked(ctx, life.Resealed{Without: missing},
+	_, err := rs.stepLocked(ctx, life.SealedWithoutLost{Without: missing},
 		func(tx records.Tx, e life.Effect) error {
 			if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
 				return nil // the study fails; its receipts stay
@@ -182,7 +182,7 @@ func (rs *runningStudy) loseFolded(ctx context.Context, m repairer, why error) e
 // restoreLocked stores the bytes of a lost contribution again, and returns its original receipt.
 func (rs *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller,
 	r protocol.Receipt, body []byte) (protocol.Receipt, error) {
-	_, err := rs.stepLocked(ctx, life.Returned{Party: r.Party},
+	_, err := rs.stepLocked(ctx, life.ContributionReturned{Party: r.Party},
 		func(tx records.Tx, e life.Effect) error {
 			if _, ok := e.(life.RestoreContribution); !ok {
 				return nil

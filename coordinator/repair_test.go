@@ -65,7 +65,7 @@ func TestWaitingIsIdle(t *testing.T) {
 	if n := count() - before; n > 5000 {
 		t.Errorf("%d goroutines in a second of waiting", n)
 	}
-	if _, err := w.operator.Cancel(context.Background(), s.Hash.String(),
+	if _, err := w.operator.CancelStudy(context.Background(), s.Hash.String(),
 		"the disk is lost"); err != nil {
 		t.Errorf("cancel while it waits: %v", err)
 	}
@@ -77,13 +77,14 @@ func TestDamagedBallot(t *testing.T) {
 	ctx := context.Background()
 	w, s, receipt := damagedWorld(t)
 	for name, want := range map[string]bool{"p0": true, "p1": false, "p2": false} {
-		if l := must(w.parties[name].Studies(ctx)); l.Studies[0].Lost != want ||
-			!l.Studies[0].Mine {
-			t.Errorf("%s is told lost %v, mine %v", name, l.Studies[0].Lost, l.Studies[0].Mine)
+		if l := must(w.parties[name].Studies(ctx)); l.Studies[0].CallerLost != want ||
+			!l.Studies[0].CallerContributed {
+			t.Errorf("%s is told lost %v, mine %v", name, l.Studies[0].CallerLost,
+				l.Studies[0].CallerContributed)
 		}
 	}
 	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(1, 3)); !errors.Is(err,
-		study.ErrOtherBytes) {
+		study.ErrDifferentUpload) {
 		t.Errorf("other bytes: %v", err)
 	}
 	w.stop()
@@ -194,7 +195,7 @@ func TestDamagedSum(t *testing.T) {
 		for i, p := range names(2) {
 			must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
 		}
-		w.wait("trial", study.Folded)
+		w.wait("trial", study.Summed)
 		w.stop()
 		store := filepath.Join(w.config.Dir, folder.StoreFile)
 		folded := readFiles(t, store)
@@ -219,7 +220,7 @@ func TestDamagedSum(t *testing.T) {
 			w.start() // the store remembers the damage
 		}
 		for i, p := range names(2) {
-			if l := must(w.parties[string(p)].Studies(ctx)); !l.Studies[0].Lost {
+			if l := must(w.parties[string(p)].Studies(ctx)); !l.Studies[0].CallerLost {
 				t.Errorf("%s is not asked for its bytes", p)
 			}
 			must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
@@ -240,7 +241,7 @@ func TestDamagedSumUnderAWrongClock(t *testing.T) {
 	for i, p := range names(2) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
 	}
-	w.wait("trial", study.Folded)
+	w.wait("trial", study.Summed)
 	w.stop()
 	w.config.WitnessWait = 0
 	db := must(records.Open(filepath.Join(w.config.Dir, folder.StoreFile)))

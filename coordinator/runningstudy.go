@@ -122,7 +122,7 @@ func (rs *runningStudy) load(ctx context.Context) error {
 	for _, a := range amendments {
 		documents = append(documents, a.Document)
 	}
-	if snapshot.Chain, err = study.ChainOf(plan, hash, documents); err != nil {
+	if snapshot.Chain, err = study.AmendmentChainOf(plan, hash, documents); err != nil {
 		return fmt.Errorf("read study %s: %w: %w", rs.hash, protocol.ErrDamaged, err)
 	}
 	rs.row, rs.amendments, rs.lost, rs.roster = row, amendments, lost, make(map[study.PartyID]bool,
@@ -215,7 +215,7 @@ func (rs *runningStudy) stepLocked(ctx context.Context, e life.Event,
 		}
 	}
 	rs.point("after " + name)
-	if protocol.Final(machine.State) {
+	if protocol.IsFinal(machine.State) {
 		rs.over.Store(true) // from now on no checker is kept
 		rs.keptMu.Lock()
 		rs.kept = nil
@@ -353,7 +353,8 @@ func (rs *runningStudy) known(ctx context.Context, party study.PartyID, digest s
 		return protocol.Receipt{}, false, nil
 	}
 	// This step stores nothing: it refuses, or it sends the receipt again.
-	if _, err := rs.stepLocked(ctx, life.Contributed{Party: party, Plan: rs.hash, Body: digest},
+	if _, err := rs.stepLocked(ctx, life.ContributionReceived{Party: party, Plan: rs.hash,
+		Body: digest},
 		nil); err != nil {
 		return protocol.Receipt{}, false, err
 	}
@@ -477,7 +478,7 @@ func (rs *runningStudy) cancelUnless(ctx context.Context, reason string, good bo
 	if err := rs.forgetShares(ctx, reason, good); err != nil {
 		return err
 	}
-	_, err = rs.step(ctx, life.Cancelled{Reason: reason + words}, nil)
+	_, err = rs.step(ctx, life.StudyCancelled{Reason: reason + words}, nil)
 	return err
 }
 
@@ -486,11 +487,11 @@ func (rs *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool
 	if err := rs.view(ctx, func(s *life.Study) error {
 		state = s.State
 		return nil
-	}); err != nil || state != study.Folded {
+	}); err != nil || state != study.Summed {
 		return false, err
 	}
 	return rs.charged(ctx, func(id string) (bool, error) {
-		_, found, err := ledger.Line(ctx, id)
+		_, found, err := ledger.FindLine(ctx, id)
 		return found, err
 	})
 }
@@ -509,7 +510,7 @@ func (rs *runningStudy) charged(ctx context.Context,
 	}
 	for _, charge := range charges {
 		if found, err := holds(study.ReleaseID(rs.hash,
-			checker.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
+			checker.task.Plan().Noise.LedgerOutput(charge.Output))); found || err != nil {
 			return found, records.WithAdvice(err)
 		}
 	}
@@ -537,10 +538,10 @@ func (rs *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (
 		rs.machine.Ending().Seal == nil {
 		return false, err
 	}
-	if !rs.machine.Enough() || elapsed-rs.quietSince < rs.machine.Ending().Seal.Quiet() {
+	if !rs.machine.MaySealEarly() || elapsed-rs.quietSince < rs.machine.Ending().Seal.QuietTime() {
 		return false, nil
 	}
-	_, err = rs.stepLocked(ctx, life.ShareReached{}, nil)
+	_, err = rs.stepLocked(ctx, life.QuietTimePassed{}, nil)
 	return err == nil, err
 }
 
@@ -563,7 +564,7 @@ var errMissingBody = errors.New("a stored contribution is missing")
 // damaged reports whether an error says that bodies were damaged after their inspection.
 func damaged(err error) bool {
 	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) ||
-		errors.Is(err, study.ErrOtherBodies)
+		errors.Is(err, study.ErrBodiesChanged)
 }
 
 // isLost reports whether a received contribution's bytes are lost. The caller holds mu.

@@ -108,7 +108,7 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 			s.log.Info("sealed by its rule", "study", c.hash, "contributions", len(m.Received))
 		}
 		work = len(m.Resume()) > 0
-		if m.State == study.Folded {
+		if m.State == study.Summed {
 			contributed, others := m.Contributors()
 			work = !errors.Is(s.releaser.witness.whyWait(c.hash, contributed, others), errWaits)
 		}
@@ -139,7 +139,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 			if m.State == study.Released {
 				s.counts.Releases.Inc()
 			}
-			if protocol.Final(m.State) {
+			if protocol.IsFinal(m.State) {
 				s.releaser.witness.forget(c.hash)
 			}
 			return nil

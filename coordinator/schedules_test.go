@@ -17,7 +17,7 @@ import (
 //
 //	parties 3, head
 //	open a
-//	kill 1 after life.Contributed
+//	kill 1 after life.ContributionReceived
 //	contribute p0 a
 //	settle all
 type schedule struct {

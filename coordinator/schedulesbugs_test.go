@@ -85,7 +85,7 @@ func (w *wastefulStore) Update(ctx context.Context, fn func(records.Tx) error) e
 type wastefulTx struct{ records.Tx }
 
 func (w *wastefulTx) SetState(h study.Hash, from, s study.State, reason string) error {
-	if left := must(w.UnsummedContributions(h, "", 1)); s == study.Folded && len(left) > 0 {
+	if left := must(w.UnsummedContributions(h, "", 1)); s == study.Summed && len(left) > 0 {
 		must(0, w.MarkLost(h, []study.PartyID{left[0].Party}, time.Now()))
 	}
 	return w.Tx.SetState(h, from, s, reason)

@@ -41,7 +41,7 @@ type saved struct {
 // entries are all entries of a ledger.
 func entries(j privacy.Journal) (all []privacy.Entry) {
 	must(0, j.Update(context.Background(), func(tx privacy.Tx) (err error) {
-		all, err = tx.After(0, 1000)
+		all, err = tx.EntriesAfter(0, 1000)
 		return err
 	}))
 	return all

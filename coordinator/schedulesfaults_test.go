@@ -173,9 +173,9 @@ func (w *watchedTx) Try(fn func() error) (undone, err error) {
 
 func (w *watchedTx) SetState(h study.Hash, from, s study.State, reason string) error {
 	var sum []byte
-	if s == study.Folded && w.trial.kept[h] == nil {
+	if s == study.Summed && w.trial.kept[h] == nil {
 		sum, _, _ = w.Tx.Sum(h)
-	} else if s == study.Folded {
+	} else if s == study.Summed {
 		sum = keptIn(w.Tx, h)
 	}
 	return w.watch(w.Tx.SetState(h, from, s, reason), func() { w.trial.moved(h, s, reason, sum) })
@@ -315,7 +315,7 @@ func (p *pagesTx) Append(e privacy.Entry) error {
 	return nil
 }
 
-func (p *pagesTx) After(sequence int64, n int) (after []privacy.Entry, err error) {
+func (p *pagesTx) EntriesAfter(sequence int64, n int) (after []privacy.Entry, err error) {
 	for _, e := range p.entries {
 		if e.Sequence > sequence && len(after) < n {
 			after = append(after, e)

@@ -135,7 +135,7 @@ func (t *trial) answered(at place, body []byte, had study.BodyDigest, signed *pb
 	digest, serial := study.BodyDigest(sha256.Sum256(body)), serialOf(t.certificates[at.party])
 	what := fmt.Sprint(at.party, " ", t.plans[at.study].Name)
 	if signed == nil {
-		final := err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled) &&
+		final := err != nil && !protocol.IsRetryable(err) && !errors.Is(err, errKilled) &&
 			!errors.Is(err, context.Canceled)
 		if final && had == digest && t.truth.issued[serial] != "" && !t.truth.revoked[serial] {
 			t.broken("what was contributed gets its receipt again", "%s: %v", what, err)
@@ -229,7 +229,7 @@ func (t *trial) enrol(words []string) {
 	reply, err := t.call(&pb.Enrolment_ServiceDesc, "Enrol", v.certificate,
 		&pb.EnrolRequest{SigningRequest: v.request})
 	switch {
-	case err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled):
+	case err != nil && !protocol.IsRetryable(err) && !errors.Is(err, errKilled):
 		delete(t.invitations, p) // withdrawn
 	case err == nil && v.issued != nil &&
 		string(v.issued) != string(reply.(*pb.EnrolReply).Certificate):
@@ -416,7 +416,7 @@ func (t *trial) settle(words []string) {
 		}
 	}
 	for _, in := range []string{"a", "b"} { // some contributors may have been revoked
-		if t.truth.state[t.named[in]] == study.Folded {
+		if t.truth.state[t.named[in]] == study.Summed {
 			t.waive([]string{in})
 		}
 	}
@@ -426,7 +426,7 @@ func (t *trial) settle(words []string) {
 // under reports whether a study is open, sealed or folded.
 func (t *trial) under() bool {
 	for _, s := range t.truth.state {
-		if s != study.InDraft && !protocol.Final(s) {
+		if s != study.Draft && !protocol.IsFinal(s) {
 			return true
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 // rank orders states by progress.
 func rank(s study.State) int {
-	return slices.Index([]study.State{study.InDraft, study.Open, study.Sealed, study.Folded,
+	return slices.Index([]study.State{study.Draft, study.Open, study.Sealed, study.Summed,
 		study.Released}, s)
 }
 
@@ -37,7 +37,7 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 	case early && to == study.Sealed &&
 		(have < least || reason == study.SealedByRule && !t.enough(h)):
 		t.broken("a study is closed with its minimum, and sealed by a rule that is met", "study %s: by %s with %d", name, reason, have)
-	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1 &&
+	case protocol.IsFinal(from), to != study.Failed && rank(to) != rank(from)+1 &&
 		!(to == study.Sealed && from == study.Sealed) && !(to == study.Sealed && t.keptDamaged(h)):
 		t.broken("states only move forward", "study %s: %s after %s", name, to, from)
 	case to == study.Sealed && have < least:
@@ -48,7 +48,7 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 			strings.HasPrefix(reason, "minimum")) && t.doubtful():
 		t.broken("a clock that jumped seals nothing", "study %s: %s while the clock is %v ahead",
 			name, to, t.ahead())
-	case to == study.Folded && !bytes.Equal(sum, t.sumOf(h, t.truth.received[h])):
+	case to == study.Summed && !bytes.Equal(sum, t.sumOf(h, t.truth.received[h])):
 		t.broken("each contribution is in the sum once", "study %s: the sum of %d is %x", name,
 			have, sum)
 	case to == study.Failed && !t.mayFail(h, from, reason):
@@ -68,11 +68,11 @@ func (t *trial) keptDamaged(h study.Hash) bool {
 func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
 	few := from == study.Open && t.there(h) < t.truth.ending[h].Minimum &&
 		!t.clock.Now().Before(t.truth.ending[h].Deadline)
-	if t.budget && from == study.Folded && strings.Contains(reason, "budget") &&
+	if t.budget && from == study.Summed && strings.Contains(reason, "budget") &&
 		len(entries(t.disk.ledger())) > 0 {
 		return true
 	}
-	if t.putBack["store"] && from == study.Folded &&
+	if t.putBack["store"] && from == study.Summed &&
 		strings.Contains(reason, "put back to an older state") {
 		return true
 	}
@@ -130,7 +130,7 @@ func (t *trial) askedAgain(h study.Hash) {
 	for p := range t.truth.received[h] {
 		t.damaged[place{h, p}], t.truth.wanted[place{h, p}] = true, true
 	}
-	if t.truth.state[h] == study.Folded {
+	if t.truth.state[h] == study.Summed {
 		t.truth.state[h] = study.Sealed
 	}
 	if t.drawnFor(h) {
@@ -330,7 +330,7 @@ func (t *trial) ended() {
 			}
 			sum, n, _ := tx.Sum(h)
 			left, _ := tx.UnsummedContributions(h, "", 1)
-			if protocol.Final(state) && (sum != nil || n != 0 || len(left) != 0) {
+			if protocol.IsFinal(state) && (sum != nil || n != 0 || len(left) != 0) {
 				t.broken("a study that is over leaves no ballot and no sum", "study %s", plan.Name)
 			}
 			return nil
@@ -344,7 +344,7 @@ func (t *trial) ended() {
 			released++
 		case t.waits(h):
 			waiting++
-		case state != study.InDraft && state != study.Failed && !restored:
+		case state != study.Draft && state != study.Failed && !restored:
 			t.broken("every study comes to its end", "study %s is %s", plan.Name, state)
 		}
 		for _, p := range t.parties {

@@ -71,7 +71,7 @@ func (sd *serverDisk) open() {
 		func(error) {}))
 	sd.tables, sd.journal = must(records.Open(sd.at)), must(journal.OpenServer(sd.at))
 	sd.tables.DB.Guard, sd.tables.Keys = sd.lease, sd.keys
-	sd.journal.Guard(sd.lease)
+	sd.journal.RequireLease(sd.lease)
 }
 
 func (sd *serverDisk) reopen(now time.Time) (asked []string) {

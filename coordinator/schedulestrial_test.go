@@ -126,7 +126,7 @@ func newStage(of scene) *stage {
 				s.keep(h)
 			}
 			must(0, tx.AddStudy(records.Study{
-				Hash: h, Name: name, Plan: text, Signature: s.signer.Sign(protocol.PlanDocument, text), Created: s.began, State: study.InDraft,
+				Hash: h, Name: name, Plan: text, Signature: s.signer.Sign(protocol.PlanDocument, text), Created: s.began, State: study.Draft,
 			}))
 		}
 		return tx.AddPool(auxdata.Digest(sha256.Sum256(s.pool)), s.pool)
@@ -315,7 +315,7 @@ func newTrial(of scene, d disk) *trial {
 		t.truth.issued[serialOf(c)] = string(p)
 	}
 	for h := range s.plans {
-		t.truth.state[h], t.truth.received[h] = study.InDraft, map[study.PartyID]study.BodyDigest{}
+		t.truth.state[h], t.truth.received[h] = study.Draft, map[study.PartyID]study.BodyDigest{}
 		t.truth.ending[h] = s.plans[h].Ending()
 		t.releases[h] = map[string]bool{}
 	}
@@ -500,7 +500,7 @@ func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*p
 }
 
 // hold keeps a party's document if it is the newest.
-func (t *trial) hold(p study.PartyID, kind protocol.Document, document, signature []byte) {
+func (t *trial) hold(p study.PartyID, kind protocol.DocumentKind, document, signature []byte) {
 	shown := protocol.ShownHead{Kind: kind, Document: document, Signature: signature}
 	head, err := shown.Head(t.signer.Key())
 	if err != nil {

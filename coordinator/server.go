@@ -261,7 +261,7 @@ func (s *Server) listen() error {
 		// Clients of several replicas ask more often; half of their time leaves room for their
 		// clocks.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
-			MinTime: protocol.PingEvery / 2, PermitWithoutStream: true,
+			MinTime: protocol.PingInterval / 2, PermitWithoutStream: true,
 		}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.MaxPause,
 			Time: 2 * time.Minute, Timeout: 20 * time.Second}),

@@ -234,7 +234,7 @@ func (rs *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 				return err
 			}
 		}
-		if _, err := rs.step(ctx, life.Refuted{Parties: m.Refused}, nil); err != nil ||
+		if _, err := rs.step(ctx, life.ProofsRefuted{Parties: m.Refused}, nil); err != nil ||
 			s.State != study.Sealed {
 			return err
 		}
@@ -243,7 +243,7 @@ func (rs *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 		!slices.Equal(received, m.Accepted) {
 		return fmt.Errorf("%w: %d contributions were received, both servers hold %d", aggregators.ErrConflict, len(received), len(m.Accepted))
 	}
-	_, err = rs.step(ctx, life.FoldDone{Contributions: len(m.Accepted)}, nil)
+	_, err = rs.step(ctx, life.SumDone{Contributions: len(m.Accepted)}, nil)
 	return err
 }
 

@@ -161,7 +161,7 @@ func (sw *sharedWorld) verified() study.Release {
 			KeysFrom: "test",
 			Helper:   &pins.Signing, HelperFrom: "test"}) {
 		if f.Verdict == evidence.Fails {
-			sw.t.Errorf("%s: %s", f.About, f.Says)
+			sw.t.Errorf("%s: %s", f.Subject, f.Text)
 		}
 	}
 	return r.Release
@@ -201,11 +201,11 @@ func TestShared(t *testing.T) {
 	if bodies, sums := w.stored(); bodies != 0 || sums != 0 {
 		t.Errorf("of a study that is over %d bodies and %d sums are stored", bodies, sums)
 	}
-	if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 {
+	if n := must(privacy.JournalHead(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 {
 		t.Errorf("the coordinator's ledger has %d entries", n)
 	}
 	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, []byte("else")); !errors.Is(err,
-		study.ErrOtherBytes) {
+		study.ErrDifferentUpload) {
 		t.Errorf("another contribution after the release: %v", err)
 	}
 }
@@ -232,7 +232,7 @@ func TestSharedLeaves(t *testing.T) {
 		r.Published = slices.Clone(r.Published)
 		r.Aggregated = &a
 		change(&r)
-		if !evidence.AnyFails(verify.Claims(r, pool)) {
+		if !evidence.AnyFails(verify.CheckClaims(r, pool)) {
 			t.Errorf("%s: it verifies", what)
 		}
 	}
@@ -263,10 +263,10 @@ func TestSharedLeaves(t *testing.T) {
 		})
 	}
 	fails("another line of the helper's", func(r *study.Release) {
-		r.Aggregated.Line = &r.Ledger[0]
+		r.Aggregated.HelperLine = &r.Ledger[0]
 	})
 	fails("another step", func(r *study.Release) { r.Aggregated.Step++ })
-	fails("no line", func(r *study.Release) { r.Aggregated.Line, r.Aggregated.Step = nil, 0 })
+	fails("no line", func(r *study.Release) { r.Aggregated.HelperLine, r.Aggregated.Step = nil, 0 })
 	fails("the set", func(r *study.Release) { r.Aggregated.Set = flip(r.Aggregated.Set) })
 	fails("a member", func(r *study.Release) { r.Aggregated.Members[0][3] ^= 1 })
 	fails("members in another order", func(r *study.Release) {
@@ -300,7 +300,7 @@ func TestSharedForm(t *testing.T) {
 	var r study.Release
 	must(0, json.Unmarshal(must(os.ReadFile(fmt.Sprintf("testdata/releases/form%d.json",
 		study.ManifestForm))), &r))
-	if found := verify.Claims(r,
+	if found := verify.CheckClaims(r,
 		poolUnder(must(r.DecodedPlan()), poolOf(30))); evidence.AnyFails(found) {
 		t.Error(found)
 	}
@@ -337,7 +337,7 @@ func TestHelperDown(t *testing.T) {
 		!strings.Contains(err.Error(), "the helper is not available") {
 		t.Errorf("opened without a helper: %v", err)
 	}
-	if s := must(w.operator.Study(ctx, "trial")); s.State != study.InDraft ||
+	if s := must(w.operator.Study(ctx, "trial")); s.State != study.Draft ||
 		!strings.Contains(s.Reason, "type caucus study open again") {
 		t.Errorf("it is %s: %q", s.State, s.Reason)
 	}
@@ -493,7 +493,7 @@ func (sw *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
 func (sw *sharedWorld) waits(s protocol.Study, uploads [][]byte, reason string) {
 	sw.t.Helper()
 	sw.contributed(s, uploads)
-	for !strings.Contains(sw.wait(s.Name, study.Sealed, study.Folded).Reason, reason) {
+	for !strings.Contains(sw.wait(s.Name, study.Sealed, study.Summed).Reason, reason) {
 		time.Sleep(5 * time.Millisecond)
 		sw.clock.add(2 * lastWait)
 	}
@@ -503,7 +503,7 @@ func (sw *sharedWorld) waits(s protocol.Study, uploads [][]byte, reason string) 
 func (sw *sharedWorld) cancelled(s protocol.Study) {
 	sw.t.Helper()
 	for {
-		_, err := sw.operator.Cancel(context.Background(), s.Name, "no need")
+		_, err := sw.operator.CancelStudy(context.Background(), s.Name, "no need")
 		if err == nil {
 			return
 		}
@@ -619,7 +619,7 @@ func TestSharedEndings(t *testing.T) {
 		if _, err := w.operator.CloseStudy(ctx, "trial"); !errors.Is(err, study.ErrTooFew) {
 			t.Errorf("closed with too few: %v", err)
 		}
-		must(w.operator.Amend(ctx, "trial", admin.AmendOptions{Minimum: 2}))
+		must(w.operator.AmendStudy(ctx, "trial", admin.AmendOptions{Minimum: 2}))
 		must(w.operator.CloseStudy(ctx, "trial"))
 		w.wait("trial", study.Released)
 		if r := w.verified(); r.Parties != 2 || len(r.Amendments) != 1 {
@@ -633,7 +633,7 @@ func TestSharedEndings(t *testing.T) {
 		must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
 		w.clock.add(2 * time.Hour)
 		w.wait("trial", study.Failed)
-		must(w.operator.Amend(ctx, "trial",
+		must(w.operator.AmendStudy(ctx, "trial",
 			admin.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}))
 		for i := range 3 {
 			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
@@ -655,10 +655,10 @@ func TestSharedEndings(t *testing.T) {
 			!strings.Contains(s.Reason, "both servers refused what 1 sent") {
 			t.Errorf("it is %s: %s", s.State, s.Reason)
 		}
-		if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 0 {
+		if n := must(privacy.JournalHead(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 0 {
 			t.Errorf("the coordinator's ledger has %d entries", n)
 		}
-		if _, err := w.operator.Amend(ctx, "trial",
+		if _, err := w.operator.AmendStudy(ctx, "trial",
 			admin.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
 			study.ErrNotOpen) {
 			t.Errorf("taken up again after its contributions were given away: %v", err)

@@ -216,8 +216,8 @@ func (f *follower) announce(s *folder.Stores) {
 	}()
 }
 
-// answer answers /livez, /metrics and /readyz at Config.Metrics, if that is set, until close is
-// called. /readyz names the leader that this replica hears of.
+// answer answers /livez, /metrics and /readyz at Config.MetricsAddress, if that is set, until close
+// is called. /readyz names the leader that this replica hears of.
 func (f *follower) answer() (func() error, error) {
 	c := f.config
 	if c.Metrics == "" {

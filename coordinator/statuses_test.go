@@ -16,22 +16,22 @@ import (
 func TestPartyStatuses(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 4, nil)
-	w.parties["p0"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"),
-		Waits: map[study.Hash]protocol.Wait{s.Hash: protocol.WaitApproval,
+	w.parties["p0"].SetHeartbeat(protocol.Heartbeat{ProcessID: []byte("a"),
+		Waits: map[study.Hash]protocol.WaitReason{s.Hash: protocol.WaitApproval,
 			{}: protocol.WaitSource}})
-	w.parties["p1"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"),
-		Waits: map[study.Hash]protocol.Wait{s.Hash: "42 patients"}})
+	w.parties["p1"].SetHeartbeat(protocol.Heartbeat{ProcessID: []byte("a"),
+		Waits: map[study.Hash]protocol.WaitReason{s.Hash: "42 patients"}})
 	w.call()
 	must(0, w.parties["p2"].Decline(ctx, s.Hash))
 	must(w.parties["p3"].Contribute(ctx, s.Hash, ballotFor(3, 4)))
 	statuses := must(w.operator.Study(ctx, "trial")).Statuses
-	want := map[string]protocol.Wait{"p0": protocol.WaitApproval, "p1": "",
+	want := map[string]protocol.WaitReason{"p0": protocol.WaitApproval, "p1": "",
 		"p2": protocol.WaitDeclined}
 	if len(statuses) != len(want) {
 		t.Errorf("%d statuses", len(statuses))
 	}
 	for _, p := range statuses {
-		if what, missing := want[p.Party]; !missing || p.Wait != what || p.Seen.IsZero() {
+		if what, missing := want[p.Party]; !missing || p.Wait != what || p.LastCall.IsZero() {
 			t.Errorf("%+v, want %q", p, what)
 		}
 	}
@@ -46,7 +46,7 @@ func TestPartyStatuses(t *testing.T) {
 	w.start()
 	w.parties = all
 	for _, p := range must(w.operator.Study(ctx, "trial")).Statuses {
-		if !p.Seen.IsZero() || !strings.Contains(p.Words(time.Now()), "has not called") &&
+		if !p.LastCall.IsZero() || !strings.Contains(p.Words(time.Now()), "has not called") &&
 			p.Wait != protocol.WaitDeclined {
 			t.Errorf("after a restart: %+v", p)
 		}

@@ -207,7 +207,7 @@ func TestHandshakes(t *testing.T) {
 		t.Errorf("an invitation just used, whose answer may be lost: %v", err)
 	}
 	w.clock.add(24*time.Hour + time.Minute)
-	unknown, _, err := w.server.authority.IssueOwn("",
+	unknown, _, err := w.server.authority.IssueFirstOperator("",
 		protocol.Caller{Name: "ghost", Role: protocol.RoleParty}, member.Signer, w.clock.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -296,7 +296,7 @@ func TestAllCalls(t *testing.T) {
 	c := must(admin.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
 		protocol.DialOptions{Coordinator: w.server.Addr()}))
 	defer c.Close()
-	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {
+	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrBusy) || !protocol.IsRetryable(err) {
 		t.Errorf("one call more: %v, want ErrBusy", err)
 	}
 }
@@ -322,7 +322,8 @@ func TestBytesThatDoNotParse(t *testing.T) {
 	_, shown := show.Recv()
 	for what, err := range map[string]error{"unary": unary, "upload": stream.RecvMsg(&pb.Signed{}),
 		"download": shown} {
-		if status.Code(err) != codes.InvalidArgument || protocol.Retry(protocol.FromStatus(err)) ||
+		if status.Code(err) != codes.InvalidArgument ||
+			protocol.IsRetryable(protocol.FromStatus(err)) ||
 			!errors.Is(protocol.FromStatus(err), protocol.ErrInvalid) {
 			t.Errorf("%s: %v, want InvalidArgument", what, err)
 		}

@@ -22,7 +22,7 @@ import (
 // restored (witnesses). It then lists the studies that the caller may see, newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
-	if err := witness.checkShown(ctx, caller, protocol.ShownHeadOf(r.Shown), r.Holds,
+	if err := witness.checkShown(ctx, caller, protocol.ShownHeadFromProto(r.Shown), r.Holds,
 		true); err != nil {
 		return nil, records.WithAdvice(err)
 	}
@@ -33,7 +33,8 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 		reply.Head = &pb.Signed{Document: head.Document, Signature: head.Signature}
 	}
 	if len(r.Signer) == len(protocol.SignerKey{}) {
-		reply.Successions = protocol.SignedProto(s.keys.Since(protocol.SignerKey(r.Signer)))
+		reply.Successions = protocol.SignedToProto(s.keys.SuccessionsSince(
+			protocol.SignerKey(r.Signer)))
 	}
 	for _, c := range s.registry.all() {
 		summary, err := c.summaryFor(ctx, caller)
@@ -62,7 +63,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 			return err
 		}
 		plan, first.Summary = c.row, summary(c, m, caller)
-		first.Amendments = protocol.SignedProto(c.amendments)
+		first.Amendments = protocol.SignedToProto(c.amendments)
 		if caller.Role == protocol.RoleOperator {
 			return s.listParties(ctx, c, m, parties)
 		}
@@ -122,7 +123,7 @@ func (s *Server) listParties(ctx context.Context, c *runningStudy, m *life.Study
 	for _, p := range missing {
 		parties.Missing = append(parties.Missing, string(p))
 	}
-	if m.State == study.Sealed || m.State == study.Folded {
+	if m.State == study.Sealed || m.State == study.Summed {
 		for _, p := range s.scheduler.releaser.witness.awaited(c.hash, have, missing) {
 			parties.Awaited = append(parties.Awaited, string(p))
 		}
@@ -237,7 +238,7 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	digest := study.BodyDigest(h.Sha256)
 	c := s.registry.byHash(study.Hash(h.PlanHash))
 	if c == nil {
-		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrOtherPlan,
+		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrDifferentPlan,
 			h.PlanHash)
 	}
 	receipt, err := s.offer(ctx, c, members.CallerOf(ctx), digest, h.Size,
@@ -267,7 +268,7 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 	}
 	c := s.registry.byHash(study.Hash(r.PlanHash))
 	if c == nil {
-		return nil, fmt.Errorf("decline study: %w: no study has plan %x", study.ErrOtherPlan,
+		return nil, fmt.Errorf("decline study: %w: no study has plan %x", study.ErrDifferentPlan,
 			r.PlanHash)
 	}
 	return &pb.DeclineReply{}, s.decline(ctx, c, caller)

@@ -89,7 +89,7 @@ func TestNoiseAtTheSite(t *testing.T) {
 			t.Fatal(err)
 		}
 		draft := must(checker.task.Contribute(study.NewInputs(records, []byte("k"))))
-		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+		ledger := must(privacy.Open(privacy.NewMemoryJournal(), privacy.Config{}))
 		body := must(draft.Body(must(study.ReleaseRequests(ctx, ledger, s.Hash, draft.Requests))))
 		must(w.parties[string(party)].Contribute(ctx, s.Hash, body))
 	}
@@ -127,7 +127,7 @@ func TestDecline(t *testing.T) {
 	if err := stranger.Decline(ctx, s.Hash); !errors.Is(err, study.ErrNotEnrolled) {
 		t.Errorf("a stranger declines: %v", err)
 	}
-	if err := p0.Decline(ctx, study.Hash{1}); !errors.Is(err, study.ErrOtherPlan) {
+	if err := p0.Decline(ctx, study.Hash{1}); !errors.Is(err, study.ErrDifferentPlan) {
 		t.Errorf("decline no study: %v", err)
 	}
 	if err := w.operator.Decline(ctx, s.Hash); !errors.Is(err, protocol.ErrDenied) {

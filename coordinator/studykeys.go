@@ -129,7 +129,7 @@ func (f *follower) ask(ctx context.Context, take func(map[study.Hash][]byte)) er
 			return err
 		}
 		now := f.config.Clock.Now()
-		f.identity, _, err = ring.Authority.IssueOwn("", f.caller, ring.Signer.Key(),
+		f.identity, _, err = ring.Authority.IssueFirstOperator("", f.caller, ring.Signer.Key(),
 			now)
 		if err != nil {
 			return err

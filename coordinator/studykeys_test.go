@@ -28,7 +28,7 @@ func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	former := must(server.LoadAuthority(w.config.Path(folder.CAFile),
 		w.config.Path(folder.CAKeyFile)))
 	replica := func(a *server.Authority) *admin.Client {
-		id, _, err := a.IssueOwn(w.server.Addr(),
+		id, _, err := a.IssueFirstOperator(w.server.Addr(),
 			protocol.Caller{Name: "replica",
 				Role: protocol.RoleReplica}, w.server.signer.Key(), w.clock.Now())
 		must(0, err)

@@ -227,7 +227,7 @@ func TestTokenKilled(t *testing.T) {
 				if i == 3 && errors.Is(err, protocol.ErrDenied) {
 					break
 				}
-				if !protocol.Retry(err) || try > 100 {
+				if !protocol.IsRetryable(err) || try > 100 {
 					t.Fatalf("killed %s: %v", kill, err)
 				}
 				if c.dead() {

@@ -83,7 +83,7 @@ func (w *witnesses) open(ctx context.Context) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	chain, err := privacy.Walk(ctx, w.journal, func(privacy.Line) error { return nil })
+	chain, err := privacy.VerifyEach(ctx, w.journal, func(privacy.Line) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown prot
 		return err
 	}
 	if there.Hash != head.Hash || there.Sequence != head.Sequence {
-		chain, err := privacy.Walk(ctx, w.journal, func(privacy.Line) error { return nil })
+		chain, err := privacy.VerifyEach(ctx, w.journal, func(privacy.Line) error { return nil })
 		if err != nil {
 			return err
 		}

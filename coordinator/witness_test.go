@@ -82,10 +82,10 @@ func lies(t *testing.T, w *world) map[string]*pb.Shown {
 		"no such kind":        {Kind: "caucus head 99", Document: renamed.Document, Signature: renamed.Signature},
 		"signed nonsense":     {Kind: string(protocol.HeadDocument), Document: []byte("nonsense"), Signature: own.Sign(protocol.HeadDocument, []byte("nonsense"))},
 		"a plan":              {Kind: string(protocol.PlanDocument), Document: []byte("{}"), Signature: own.Sign(protocol.PlanDocument, []byte("{}"))},
-		"far too long":        {Kind: string(protocol.HeadDocument), Document: make([]byte, protocol.MaxShown+1), Signature: made.Signature},
+		"far too long":        {Kind: string(protocol.HeadDocument), Document: make([]byte, protocol.MaxShownBytes+1), Signature: made.Signature},
 	}
 	for what, s := range out {
-		if _, err := protocol.ShownHeadOf(s).Head(own.Key()); err == nil {
+		if _, err := protocol.ShownHeadFromProto(s).Head(own.Key()); err == nil {
 			t.Fatalf("%s is no lie", what)
 		}
 	}
@@ -124,12 +124,12 @@ func TestWitnesses(t *testing.T) {
 	}
 	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
 	must(parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
-	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
+	if got := w.wait("trial", study.Summed); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
 		t.Errorf("it waits for %v", got.Awaited)
 	}
-	if l := must(parties["p0"].Studies(ctx)); l.Back == nil ||
-		!strings.Contains(l.Back.Error(), "put back") {
-		t.Errorf("p0 is told %v", l.Back)
+	if l := must(parties["p0"].Studies(ctx)); l.CoordinatorRestored == nil ||
+		!strings.Contains(l.CoordinatorRestored.Error(), "put back") {
+		t.Errorf("p0 is told %v", l.CoordinatorRestored)
 	}
 	must(parties["p1"].Studies(ctx)) // now the coordinator waits for nobody
 	until := time.Now().Add(20 * time.Second)
@@ -163,8 +163,8 @@ func TestWitnesses(t *testing.T) {
 		must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
 	}
-	if l := must(parties["p0"].Studies(ctx)); l.Back != nil {
-		t.Errorf("after all that: %v", l.Back)
+	if l := must(parties["p0"].Studies(ctx)); l.CoordinatorRestored != nil {
+		t.Errorf("after all that: %v", l.CoordinatorRestored)
 	}
 }
 
@@ -222,10 +222,11 @@ func TestForkIsWitnessed(t *testing.T) {
 	parties := w.alone()
 	w.start()
 	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, rows)))
-	w.wait("trial", study.Folded)
-	must(w.operator.Waive(ctx, "trial")) // an operator wrongly believes that nothing was restored
+	w.wait("trial", study.Summed)
+	// an operator wrongly believes that nothing was restored
+	must(w.operator.WaiveAwaited(ctx, "trial"))
 	w.wait("trial", study.Released)
-	if l := must(parties["p0"].Studies(ctx)); l.Back == nil {
+	if l := must(parties["p0"].Studies(ctx)); l.CoordinatorRestored == nil {
 		t.Error("another entry 1 is not noticed")
 	}
 	w.stop()
@@ -243,8 +244,8 @@ func TestForkIsWitnessed(t *testing.T) {
 	}
 	w.parties = parties
 	w.start()
-	if l := must(parties["p0"].Studies(ctx)); l.Back != nil {
-		t.Errorf("p0 shows it once more: %v", l.Back)
+	if l := must(parties["p0"].Studies(ctx)); l.CoordinatorRestored != nil {
+		t.Errorf("p0 shows it once more: %v", l.CoordinatorRestored)
 	}
 }
 
@@ -264,7 +265,7 @@ func TestReleaseWaits(t *testing.T) {
 	started := time.Now()
 	must(parties["p2"].Studies(ctx))
 	must(parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
-	got := w.wait("trial", study.Folded)
+	got := w.wait("trial", study.Summed)
 	if !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
 		t.Errorf("it waits for %v", got.Awaited)
 	}
@@ -275,17 +276,17 @@ func TestReleaseWaits(t *testing.T) {
 	if since := time.Since(started); since < 150*time.Millisecond {
 		t.Errorf("the wait was over after %v", since)
 	}
-	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p1"}) {
+	if got := w.wait("trial", study.Summed); !slices.Equal(got.Awaited, []string{"p1"}) {
 		t.Errorf("it waits for %v", got.Awaited)
 	}
-	if _, err := parties["p1"].Waive(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) {
+	if _, err := parties["p1"].WaiveAwaited(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a party waives: %v", err)
 	}
-	if got := must(w.operator.Waive(ctx, "trial")); len(got.Awaited) != 0 {
+	if got := must(w.operator.WaiveAwaited(ctx, "trial")); len(got.Awaited) != 0 {
 		t.Errorf("after the waiver it waits for %v", got.Awaited)
 	}
 	w.wait("trial", study.Released)
-	if _, err := w.operator.Waive(ctx, "trial"); !errors.Is(err, protocol.ErrInvalid) {
+	if _, err := w.operator.WaiveAwaited(ctx, "trial"); !errors.Is(err, protocol.ErrInvalid) {
 		t.Errorf("waiving what is released: %v", err)
 	}
 	if text := w.log.String(); !strings.Contains(text, "as an operator says") || !strings.Contains(text, `"parties":["p1"]`) {
@@ -359,7 +360,7 @@ func TestWitnessWhileReleasing(t *testing.T) {
 	}
 	<-drawn
 	time.Sleep(50 * time.Millisecond) // some ticks, in each of which the release could appear
-	if got := w.wait("trial", study.Folded); got.State != study.Folded {
+	if got := w.wait("trial", study.Summed); got.State != study.Summed {
 		t.Errorf("the study is %s", got.State)
 	}
 	if _, err := w.operator.Release(context.Background(), "trial"); err == nil {

@@ -231,7 +231,7 @@ func (w *world) call() {
 			if err == nil || errors.Is(err, protocol.ErrDenied) {
 				break
 			}
-			if !protocol.Retry(err) || time.Now().After(until) {
+			if !protocol.IsRetryable(err) || time.Now().After(until) {
 				w.t.Fatalf("%s calls: %v", name, err)
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -350,7 +350,7 @@ func ballotFor(row, rows int) []byte {
 	return committed(must(b.MarshalBinary()))
 }
 
-// committed puts a commitment before exact numbers, as bodies.Task.Clear does. The test's
+// committed puts a commitment before exact numbers, as bodies.Task.ClearBody does. The test's
 // commitment is no secret.
 func committed(clear []byte) []byte { return append(bytes.Repeat([]byte{7}, 32), clear...) }
 
@@ -385,7 +385,7 @@ func gathered(task study.Task, bodies [][]byte) study.Contributions {
 	for _, b := range bodies {
 		must(0, all.Add(b))
 	}
-	return all.Summed()
+	return all.Contributions()
 }
 
 // agree checks that a coordinator's ledger has exactly one charge, for the release of these bodies,
@@ -403,9 +403,9 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 		t.Errorf("the ledger has %d charges", charges)
 	}
 	out := must(privacy.ParsePublished(r.Published[0]))
-	line, found, err := privacy.LineOf(ctx, j,
+	line, found, err := privacy.FindLine(ctx, j,
 		study.ReleaseID(study.HashOf(must(p.Canonical())), "tally"))
-	if err != nil || !found || line.Answers(out) != nil {
+	if err != nil || !found || line.CheckResult(out) != nil {
 		t.Errorf("the release is not the ledger's answer: %v, %v", found, err)
 	}
 	want := must(checker.task.Finish(gathered(checker.task, bodies), []privacy.Published{out}))

@@ -115,9 +115,9 @@ func poolEdges(s Schema, x *mat.Dense) (edges []edge) {
 		if code.Feature.Kind != Numeric {
 			continue
 		}
-		values := mat.Col(nil, code.First, x)
+		values := mat.Col(nil, code.FirstColumn, x)
 		slices.Sort(values)
-		if of := columnEdges(code.First, values); len(of) > 1 {
+		if of := columnEdges(code.FirstColumn, values); len(of) > 1 {
 			edges = append(edges, of...)
 		}
 	}

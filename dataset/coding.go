@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Coding writes every record of a schema in the same number of bytes, so that the time to read
-// records depends on their number alone. The parts of a record, in order:
+// RecordCoding writes every record of a schema in the same number of bytes, so that the time to
+// read records depends on their number alone. The parts of a record, in order:
 //
 //   - each feature column: a number as the bits of a float64, big-endian, NaN for a cell without a
 //     number; a text as the index of its level, or the index after the last level for a missing
@@ -27,7 +27,7 @@ import (
 //
 // Decoded records equal the records of [Schema.EncodeWhere] for the same cells, but Patient and
 // Party hold keys.
-type Coding struct {
+type RecordCoding struct {
 	schema   Schema
 	features []codedFeature
 	place    map[string]int // index in features, by name
@@ -48,8 +48,8 @@ type codedFeature struct {
 
 // Coding computes the layout of a record's bytes from the schema alone, so all records have the
 // same length. The schema must be valid.
-func (s Schema) Coding() *Coding {
-	c := &Coding{schema: s, place: map[string]int{}}
+func (s Schema) Coding() *RecordCoding {
+	c := &RecordCoding{schema: s, place: map[string]int{}}
 	add := func(width int) {
 		c.parts = append(c.parts, part{c.width, width})
 		c.width += width
@@ -92,11 +92,11 @@ func bytesFor(values int) int {
 }
 
 // Width returns the number of bytes of a record.
-func (c *Coding) Width() int { return c.width }
+func (rc *RecordCoding) Width() int { return rc.width }
 
-func (c *Coding) label() part   { return c.parts[len(c.features)] }
-func (c *Coding) patient() part { return c.parts[len(c.features)+1] }
-func (c *Coding) party() part   { return c.parts[len(c.features)+2] }
+func (rc *RecordCoding) label() part   { return rc.parts[len(rc.features)] }
+func (rc *RecordCoding) patient() part { return rc.parts[len(rc.features)+1] }
+func (rc *RecordCoding) party() part   { return rc.parts[len(rc.features)+2] }
 
 func putCode(to []byte, code int) {
 	switch len(to) {
@@ -119,9 +119,9 @@ func getCode(from []byte) int {
 	return int(binary.BigEndian.Uint32(from))
 }
 
-// Coder codes the records of a file one by one, and counts odd cells.
-type Coder struct {
-	coding  *Coding
+// RecordCoder codes the records of a file one by one, and counts odd cells.
+type RecordCoder struct {
+	coding  *RecordCoding
 	columns []codedColumn
 	mac     hash.Hash
 }
@@ -144,30 +144,30 @@ type codedCell struct {
 // mostSeen (texts) and longestSeen (bytes of a text) bound the codes kept for a column.
 const mostSeen, longestSeen = 1 << 12, 256
 
-// Coder makes a coder for rows with these columns. key is the site's key (see Coding). A missing
-// feature column is an error; label, patient and party may be missing.
-func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
-	k := &Coder{coding: c, mac: hmac.New(sha256.New, key)}
+// Coder makes a coder for rows with these columns. key is the site's key (see RecordCoding). A
+// missing feature column is an error; label, patient and party may be missing.
+func (rc *RecordCoding) Coder(columns []string, key []byte) (*RecordCoder, error) {
+	k := &RecordCoder{coding: rc, mac: hmac.New(sha256.New, key)}
 	add := func(name string, p part, code func(string, []byte) oddity) error {
 		at := slices.Index(columns, name)
-		if at < 0 && len(k.columns) < len(c.features) {
+		if at < 0 && len(k.columns) < len(rc.features) {
 			return fmt.Errorf("code records: no column %q", name)
 		}
 		column := codedColumn{name: name, at: at, part: p, code: code}
-		if i := len(k.columns); i >= len(c.features) || c.features[i].of.Kind == Categorical {
+		if i := len(k.columns); i >= len(rc.features) || rc.features[i].of.Kind == Categorical {
 			column.seen = map[string]codedCell{}
 		}
 		k.columns = append(k.columns, column)
 		return nil
 	}
-	for i := range c.features {
-		if err := add(c.features[i].name, c.parts[i], c.features[i].code); err != nil {
+	for i := range rc.features {
+		if err := add(rc.features[i].name, rc.parts[i], rc.features[i].code); err != nil {
 			return nil, err
 		}
 	}
-	s := &c.schema
+	s := &rc.schema
 	known := s.knownClasses()
-	err := add(s.Label.Column, c.label(), func(text string, to []byte) oddity {
+	err := add(s.Label.Column, rc.label(), func(text string, to []byte) oddity {
 		y := s.classOf(known, text)
 		if y < 0 {
 			putCode(to, len(s.Label.Classes))
@@ -179,7 +179,7 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	for _, key := range []struct {
 		name string
 		part part
-	}{{s.Patient, c.patient()}, {s.Party, c.party()}} {
+	}{{s.Patient, rc.patient()}, {s.Party, rc.party()}} {
 		if err == nil && key.name != "" {
 			err = add(key.name, key.part, k.key(key.name))
 		}
@@ -187,7 +187,7 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	if err != nil || s.PatientDate == "" {
 		return k, err
 	}
-	return k, add(s.PatientDate, c.parts[len(c.features)+3], func(text string, to []byte) oddity {
+	return k, add(s.PatientDate, rc.parts[len(rc.features)+3], func(text string, to []byte) oddity {
 		day, ok := ParseNumber(text)
 		odd := fine
 		if !ok {
@@ -200,15 +200,15 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 
 // key returns a function that writes a text's key. Equal texts in different columns have different
 // keys.
-func (k *Coder) key(column string) func(string, []byte) oddity {
+func (r *RecordCoder) key(column string) func(string, []byte) oddity {
 	return func(text string, to []byte) oddity {
 		clear(to)
 		if text == "" {
 			return fine
 		}
-		k.mac.Reset()
-		k.mac.Write([]byte("key\x00" + column + "\x00" + text))
-		copy(to, k.mac.Sum(nil))
+		r.mac.Reset()
+		r.mac.Write([]byte("key\x00" + column + "\x00" + text))
+		copy(to, r.mac.Sum(nil))
 		return fine
 	}
 }
@@ -229,9 +229,9 @@ func (cf *codedFeature) code(text string, to []byte) oddity {
 
 // Code writes one record. nil cells stand for a malformed record, and count as empty cells. A cell
 // that is not text counts as empty too.
-func (k *Coder) Code(cells []string, to []byte) {
-	for i := range k.columns {
-		c := &k.columns[i]
+func (r *RecordCoder) Code(cells []string, to []byte) {
+	for i := range r.columns {
+		c := &r.columns[i]
 		text, odd := "", fine
 		if c.at >= 0 && cells != nil {
 			if text = cells[c.at]; !IsValidText(text) {
@@ -260,10 +260,10 @@ func (k *Coder) Code(cells []string, to []byte) {
 }
 
 // Remarks counts the odd cells so far.
-func (k *Coder) Remarks() []Remark {
+func (r *RecordCoder) Remarks() []Remark {
 	var all []Remark
-	for i := range k.columns {
-		c := &k.columns[i]
+	for i := range r.columns {
+		c := &r.columns[i]
 		for odd, problem := range problemOf {
 			all = appendRemark(all, c.name, problem, c.counts[odd])
 		}
@@ -273,26 +273,26 @@ func (k *Coder) Remarks() []Remark {
 
 // EmptyRecord returns the bytes of a record that lacks every value, label, patient and party. It
 // stands for a record that could not be read.
-func (c *Coding) EmptyRecord() []byte {
-	out := make([]byte, c.width)
-	for i, f := range c.features {
-		_ = f.code("", out[c.parts[i].at:][:c.parts[i].width]) // encodes a missing cell
+func (rc *RecordCoding) EmptyRecord() []byte {
+	out := make([]byte, rc.width)
+	for i, f := range rc.features {
+		_ = f.code("", out[rc.parts[i].at:][:rc.parts[i].width]) // encodes a missing cell
 	}
-	putCode(out[c.label().at:][:c.label().width], len(c.schema.Label.Classes))
+	putCode(out[rc.label().at:][:rc.label().width], len(rc.schema.Label.Classes))
 	return out
 }
 
 // Shared writes a record's bytes except its label into the memory of to, and returns them. Records
 // that differ only in the label share these bytes.
-func (c *Coding) Shared(record, to []byte) []byte {
-	l := c.label()
+func (rc *RecordCoding) Shared(record, to []byte) []byte {
+	l := rc.label()
 	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)
 }
 
 // Columns returns the widths of a record's parts in bytes, for a table that stores columns
 // separately.
-func (c *Coding) Columns() (widths []int) {
-	for _, p := range c.parts {
+func (rc *RecordCoding) Columns() (widths []int) {
+	for _, p := range rc.parts {
 		widths = append(widths, p.width)
 	}
 	return widths
@@ -301,24 +301,24 @@ func (c *Coding) Columns() (widths []int) {
 // CodedBlock is a block of coded records, column by column.
 type CodedBlock struct {
 	Rows    int
-	Columns [][]byte // one for each of Coding.Columns, Rows times as long
+	Columns [][]byte // one for each of RecordCoding.Columns, Rows times as long
 }
 
 // Append adds a record to a block, which may be the zero value.
-func (c *Coding) Append(b *CodedBlock, record []byte) {
+func (rc *RecordCoding) Append(b *CodedBlock, record []byte) {
 	if b.Columns == nil {
-		b.Columns = make([][]byte, len(c.parts))
+		b.Columns = make([][]byte, len(rc.parts))
 	}
-	for i, p := range c.parts {
+	for i, p := range rc.parts {
 		b.Columns[i] = append(b.Columns[i], record[p.at:p.at+p.width]...)
 	}
 	b.Rows++
 }
 
 // Slice returns rows first to end−1 of a block, in the block's memory.
-func (c *Coding) Slice(b CodedBlock, first, end int) CodedBlock {
-	out := CodedBlock{Rows: end - first, Columns: make([][]byte, len(c.parts))}
-	for i, p := range c.parts {
+func (rc *RecordCoding) Slice(b CodedBlock, first, end int) CodedBlock {
+	out := CodedBlock{Rows: end - first, Columns: make([][]byte, len(rc.parts))}
+	for i, p := range rc.parts {
 		out.Columns[i] = b.Columns[i][first*p.width : end*p.width]
 	}
 	return out
@@ -327,7 +327,7 @@ func (c *Coding) Slice(b CodedBlock, first, end int) CodedBlock {
 // Records decodes a block under s, a schema within the coding's (Schema.Differences). where is nil
 // or has passed s.CheckWhere. The result equals that of [Schema.EncodeLabelled] or
 // [Schema.EncodeWhere].
-func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
+func (rc *RecordCoding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	r := &Records{X: &mat.Dense{}, Y: make([]int, b.Rows)}
 	if b.Rows > 0 {
 		r.X = mat.NewDense(b.Rows, s.Dim(), nil)
@@ -337,32 +337,32 @@ func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 		f := &s.Features[i]
 		names, _ := f.names(maxColumns)
 		for _, name := range names {
-			c.decode(name, b, r.X, first, s.MarkMissing)
+			rc.decode(name, b, r.X, first, s.MarkMissing)
 			first += f.width()
 		}
 	}
-	none, width := len(c.schema.Label.Classes), c.label().width
+	none, width := len(rc.schema.Label.Classes), rc.label().width
 	for i := range r.Y {
-		if r.Y[i] = getCode(b.Columns[len(c.features)][i*width : (i+1)*width]); r.Y[i] >= none {
+		if r.Y[i] = getCode(b.Columns[len(rc.features)][i*width : (i+1)*width]); r.Y[i] >= none {
 			r.Y[i] = -1
 		}
 	}
 	if s.Patient != "" {
-		r.Patient = keys(b.Columns[len(c.features)+1], b.Rows)
+		r.Patient = keys(b.Columns[len(rc.features)+1], b.Rows)
 	}
 	if s.Party != "" {
-		r.Party = keys(b.Columns[len(c.features)+2], b.Rows)
+		r.Party = keys(b.Columns[len(rc.features)+2], b.Rows)
 	}
 	if where != nil {
-		s.keepWhere(r, where.root.rows(codedCells{c, b}))
+		s.keepWhere(r, where.root.rows(codedCells{rc, b}))
 	}
 	return r
 }
 
 // decode writes a feature's columns into x, starting at column first. mark is Schema.MarkMissing.
-func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int, mark bool) {
-	i := c.place[name]
-	f, column, width := &c.features[i], b.Columns[i], c.parts[i].width
+func (rc *RecordCoding) decode(name string, b CodedBlock, x *mat.Dense, first int, mark bool) {
+	i := rc.place[name]
+	f, column, width := &rc.features[i], b.Columns[i], rc.parts[i].width
 	for row := range b.Rows {
 		to := x.RawRowView(row)[first:]
 		cell := column[row*width : (row+1)*width]
@@ -394,7 +394,7 @@ func keys(column []byte, rows int) []string {
 }
 
 type codedCells struct {
-	coding *Coding
+	coding *RecordCoding
 	block  CodedBlock
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // coded codes a table and returns the block of all its records.
-func coded(t testing.TB, c *Coding, table *Table, key string) (CodedBlock, []Remark) {
+func coded(t testing.TB, c *RecordCoding, table *Table, key string) (CodedBlock, []Remark) {
 	t.Helper()
 	k, err := c.Coder(table.Columns(), []byte(key))
 	if err != nil {
@@ -112,7 +112,7 @@ features:
 			}
 			got := c.Records(s, where, block)
 			if !mat.Equal(got.X, want.X) || !slices.Equal(got.Y, want.Y) ||
-				!slices.Equal(got.Outside, want.Outside) {
+				!slices.Equal(got.FailsCondition, want.FailsCondition) {
 				t.Errorf("%q: other records than of the texts", text)
 			}
 			for _, keyed := range [][2][]string{{got.Patient, want.Patient},

@@ -5,11 +5,12 @@ type ColumnCode struct {
 	Column string
 	// Feature gives kind, bounds and levels; its own Column and Columns are empty.
 	Feature Feature
-	// First is the first of Width encoded columns. A number has its value there and, with
-	// Feature.FlagMissing, the missing flag next to it. Level k has its 0/1 column at First+k.
-	First, Width int
-	// Other is the encoded column of unknown texts, −1 for numbers.
-	Other int
+	// FirstColumn is the first of Width encoded columns. A number has its value there and, with
+	// Feature.FlagMissing, the missing flag next to it. Level k has its 0/1 column at
+	// FirstColumn+k.
+	FirstColumn, Width int
+	// OtherColumn is the encoded column of unknown texts, −1 for numbers.
+	OtherColumn int
 
 	levels levels
 }
@@ -25,10 +26,10 @@ func (s Schema) ColumnCodes() []ColumnCode {
 		shared := f
 		shared.Column, shared.Columns = "", nil
 		for _, name := range names {
-			c := ColumnCode{Column: name, Feature: shared, First: first, Width: f.width(),
-				Other: -1, levels: e.levels}
+			c := ColumnCode{Column: name, Feature: shared, FirstColumn: first, Width: f.width(),
+				OtherColumn: -1, levels: e.levels}
 			if f.Kind == Categorical {
-				c.Other = first + e.other
+				c.OtherColumn = first + e.other
 			}
 			all = append(all, c)
 			first += f.width()

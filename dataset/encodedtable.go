@@ -25,8 +25,8 @@ type source interface {
 	marked() source
 }
 
-// Encoded returns records that are encoded already.
-func (r *Records) Encoded() *EncodedTable {
+// AsTable returns records that are encoded already.
+func (r *Records) AsTable() *EncodedTable {
 	if r == nil {
 		return nil
 	}
@@ -124,8 +124,8 @@ type heldColumn struct {
 	cells []float64
 }
 
-// EncodeLater is [Schema.Encode] for records to be encoded later.
-func (s Schema) EncodeLater(t *Table) (*EncodedTable, []Remark, error) {
+// EncodeLazily is [Schema.Encode] for records to be encoded later.
+func (s Schema) EncodeLazily(t *Table) (*EncodedTable, []Remark, error) {
 	c, remarks, err := s.hold(t)
 	if err != nil {
 		return nil, nil, err
@@ -163,9 +163,9 @@ func (s Schema) hold(t *Table) (*heldTable, []Remark, error) {
 	return c, remarks, nil
 }
 
-// EncodeLabelledLater is [Schema.EncodeLabelled], with a condition [Schema.EncodeWhere], for
+// EncodeLabelledLazily is [Schema.EncodeLabelled], with a condition [Schema.EncodeWhere], for
 // records to be encoded later.
-func (s Schema) EncodeLabelledLater(t *Table, where *Condition) (*EncodedTable, []Remark, error) {
+func (s Schema) EncodeLabelledLazily(t *Table, where *Condition) (*EncodedTable, []Remark, error) {
 	needed := []string{s.Label.Column}
 	if s.Patient != "" {
 		needed = append(needed, s.Patient)
@@ -286,7 +286,7 @@ func (c *column) texts(rows []int) []string {
 // columns may be absent: then Y is -1, Party and Patient nil. For training see
 // [Schema.EncodeLabelled].
 func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
-	h, remarks, err := s.EncodeLater(t)
+	h, remarks, err := s.EncodeLazily(t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -296,7 +296,7 @@ func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 // EncodeLabelled is [Schema.Encode] for training records. A missing label column is an error, and
 // so is a missing patient column, because a patient's records could not be kept together.
 func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
-	h, remarks, err := s.EncodeLabelledLater(t, nil)
+	h, remarks, err := s.EncodeLabelledLazily(t, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -324,7 +324,7 @@ func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
 //     proof about neighbours holds.
 //   - Numeric model: texts and comparisons; nothing is added up.
 func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
-	h, remarks, err := s.EncodeLabelledLater(t, &c)
+	h, remarks, err := s.EncodeLabelledLazily(t, &c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -333,10 +333,10 @@ func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
 
 func (s Schema) keepWhere(r *Records, inside []bool) {
 	empty := s.Empty()
-	r.Outside = make([]bool, len(inside))
+	r.FailsCondition = make([]bool, len(inside))
 	for i, in := range inside {
 		if !in {
-			r.Outside[i], r.Y[i] = true, empty.Y[0]
+			r.FailsCondition[i], r.Y[i] = true, empty.Y[0]
 			copy(r.X.RawRowView(i), empty.X.RawRowView(0))
 		}
 	}

@@ -75,9 +75,9 @@ func TestEncodeWhere(t *testing.T) {
 		}
 		got := ""
 		for i := range r.Len() {
-			got += map[bool]string{true: "0", false: "1"}[r.IsOutside(i)]
+			got += map[bool]string{true: "0", false: "1"}[r.IsExcluded(i)]
 			wantX, wantY := all.X.RawRowView(i), all.Y[i]
-			if r.IsOutside(i) {
+			if r.IsExcluded(i) {
 				wantX, wantY = empty.X.RawRowView(0), -1
 			}
 			if !slices.Equal(r.X.RawRowView(i), wantX) || r.Y[i] != wantY {
@@ -89,7 +89,7 @@ func TestEncodeWhere(t *testing.T) {
 		}
 	}
 	none, _, err := s.EncodeWhere(table.Select(nil), condition(t, "age > 3"))
-	if err != nil || none.Outside == nil || none.Len() != 0 {
+	if err != nil || none.FailsCondition == nil || none.Len() != 0 {
 		t.Errorf("no rows: %+v, %v", none, err)
 	}
 }
@@ -119,7 +119,7 @@ func TestEncodeWhereRecordByRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if one.Outside[0] != whole.Outside[i] || one.Y[0] != whole.Y[i] ||
+		if one.FailsCondition[0] != whole.FailsCondition[i] || one.Y[0] != whole.Y[i] ||
 			!mat.Equal(one.X, whole.X.Slice(i, i+1, 0, s.Dim())) {
 			t.Errorf("record %v among others is another than alone", rows[i])
 		}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Parts reads a file part by part, so that memory does not grow with the file. It calls use for
-// each part, with the part's records as [Schema.Encode] encodes them, but without patients and
+// ReadInParts reads a file part by part, so that memory does not grow with the file. It calls use
+// for each part, with the part's records as [Schema.Encode] encodes them, but without patients and
 // parties, and with the texts of the file's columns in keep, one list a column. Both are valid
 // until use returns. An error comes from use, or is about the file or its columns. A malformed
 // record is a row of empty cells.
-func (s Schema) Parts(rows Rows, keep []string,
+func (s Schema) ReadInParts(rows Rows, keep []string,
 	use func(r *Records, kept [][]string) error) ([]Remark, error) {
 	names := rows.Columns()
 	empty, err := NewTable(names, nil)

@@ -47,24 +47,25 @@ features:
 			t.Fatal(err)
 		}
 		at := 0
-		odd, err := s.Parts(rows, []string{"note", "id"}, func(r *Records, kept [][]string) error {
-			if r.Len() < min(n, partRows) {
-				t.Errorf("%d rows: a part of %d", n, r.Len())
-			}
-			for i := range r.Len() {
-				note, _ := whole.Table.Cell(at+i, "note")
-				id, _ := whole.Table.Cell(at+i, "id")
-				if r.Y[i] != want.Y[at+i] || kept[0][i] != note || kept[1][i] != id {
-					t.Fatalf("%d rows: row %d is %d, %q, %q; want %d, %q, %q", n, at+i, r.Y[i],
-						kept[0][i], kept[1][i], want.Y[at+i], note, id)
+		odd, err := s.ReadInParts(rows, []string{"note", "id"},
+			func(r *Records, kept [][]string) error {
+				if r.Len() < min(n, partRows) {
+					t.Errorf("%d rows: a part of %d", n, r.Len())
 				}
-			}
-			if !mat.Equal(r.X, want.X.Slice(at, at+r.Len(), 0, s.Dim())) {
-				t.Errorf("%d rows: the part from row %d on is encoded otherwise", n, at)
-			}
-			at += r.Len()
-			return nil
-		})
+				for i := range r.Len() {
+					note, _ := whole.Table.Cell(at+i, "note")
+					id, _ := whole.Table.Cell(at+i, "id")
+					if r.Y[i] != want.Y[at+i] || kept[0][i] != note || kept[1][i] != id {
+						t.Fatalf("%d rows: row %d is %d, %q, %q; want %d, %q, %q", n, at+i, r.Y[i],
+							kept[0][i], kept[1][i], want.Y[at+i], note, id)
+					}
+				}
+				if !mat.Equal(r.X, want.X.Slice(at, at+r.Len(), 0, s.Dim())) {
+					t.Errorf("%d rows: the part from row %d on is encoded otherwise", n, at)
+				}
+				at += r.Len()
+				return nil
+			})
 		if err != nil || at != n {
 			t.Errorf("%d rows: %d in parts, %v", n, at, err)
 		}
@@ -86,7 +87,8 @@ features:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Parts(rows, nil, nil); err == nil || !strings.Contains(err.Error(), `no column "chol"`) {
+	if _, err := s.ReadInParts(rows, nil, nil); err == nil ||
+		!strings.Contains(err.Error(), `no column "chol"`) {
 		t.Errorf("without a column: %v", err)
 	}
 }

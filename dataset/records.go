@@ -12,14 +12,14 @@ type Records struct {
 	// Party and Patient name each record's party and patient; nil if schema or table has no such
 	// column.
 	Party, Patient []string
-	// Outside marks the records that a study's condition excludes; each is an empty record
+	// FailsCondition marks the records that a study's condition excludes; each is an empty record
 	// (Schema.EncodeWhere). Nil for a study of all records.
-	Outside []bool
+	FailsCondition []bool
 }
 
-// IsOutside reports whether the study's condition excludes record i, which then counts as an empty
+// IsExcluded reports whether the study's condition excludes record i, which then counts as an empty
 // one.
-func (r *Records) IsOutside(i int) bool { return r.Outside != nil && r.Outside[i] }
+func (r *Records) IsExcluded(i int) bool { return r.FailsCondition != nil && r.FailsCondition[i] }
 
 // Len counts all records, those outside and those without a label too. It works where X is 0×0.
 func (r *Records) Len() int { return len(r.Y) }
@@ -33,8 +33,8 @@ func (r *Records) Select(rows []int) *Records {
 	if r.Patient != nil {
 		s.Patient = pickRows(r.Patient, rows)
 	}
-	if r.Outside != nil {
-		s.Outside = pickRows(r.Outside, rows)
+	if r.FailsCondition != nil {
+		s.FailsCondition = pickRows(r.FailsCondition, rows)
 	}
 	if len(rows) > 0 {
 		_, d := r.X.Dims()

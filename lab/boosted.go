@@ -20,7 +20,7 @@ var boostedScript []byte
 
 // boosted is the accuracy on the test records of scikit-learn's boosted trees trained on some
 // private records, by the Python that CAUCUS_PYTHON names; 0 where it names none.
-func boosted(ctx context.Context, d *simulate.Deal, rows []int) (float64, error) {
+func boosted(ctx context.Context, d *simulate.DealtData, rows []int) (float64, error) {
 	python := os.Getenv("CAUCUS_PYTHON")
 	if python == "" {
 		return 0, nil

@@ -191,8 +191,8 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 	rng := l.rng("coefficients " + c.key())
 	n := c.sites * c.records
 	d, err := simulate.Split{
-		Schema: p.schema, Pool: p.Select(drawn(coefficientPool, p.Len(), rng)).Encoded(), Train: p.Select(drawn(n, p.Len(), rng)).Encoded(),
-		Test: p.Select([]int{0, 1}).Encoded(), Parties: c.sites, Seed: rng.Uint64(),
+		Schema: p.schema, Pool: p.Select(drawn(coefficientPool, p.Len(), rng)).AsTable(), Train: p.Select(drawn(n, p.Len(), rng)).AsTable(),
+		Test: p.Select([]int{0, 1}).AsTable(), Parties: c.sites, Seed: rng.Uint64(),
 	}.Deal(0)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 
 // one release, by the same steps as a real one but for normal noise of the same variance in place
 // of integers.
-func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, rng *rand.Rand,
+func (c coefficientDraw) one(p *population, d *simulate.DealtData, t study.Finisher, rng *rand.Rand,
 	out *results) error {
 	plan, pool := t.Plan(), t.Pool()
 	dim := pool.Dim()
@@ -229,7 +229,7 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 	variance := privacy.VarianceOf(mechanism, bound, 0, 2*dim)
 	n := float64(d.Private.Len())
 	sums := make([]float64, 2*dim)
-	for j, v := range aggregation.CrossMomentSums(plan.Mapped(d.Private.All()), d.Private.Y, 2) {
+	for j, v := range aggregation.CrossMomentSums(plan.MapRecords(d.Private.All()), d.Private.Y, 2) {
 		sums[j] = float64(v) + math.Sqrt(variance*float64(c.sites))*rng.NormFloat64()
 	}
 	fit, err := fitting.FitCross(pool, sums,
@@ -243,8 +243,8 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 	if fit.Calibration != nil {
 		slope = fit.Calibration.SlopeSD / fit.Calibration.Slope
 	}
-	best := logistic(plan.Mapped(p.Records), p.Y)
-	for i, e := range fitted.Diagnose(p.schema, plan.Map, pool, fit) {
+	best := logistic(plan.MapRecords(p.Records), p.Y)
+	for i, e := range fitted.DiagnoseContrasts(p.schema, plan.Map, pool, fit) {
 		onMap := mat.Dot(best, mat.NewVecDense(dim, e.By))
 		onColumns := p.difference(e.Coefficient.Contrast, pool.Encoded)
 		if !(math.Abs(onColumns) < tooLarge) {
@@ -266,18 +266,18 @@ func (p *population) difference(c fitted.Contrast, pool *mat.Dense) float64 {
 		if code.Column != c.Column {
 			continue
 		}
-		f, at := code.Feature, code.First
+		f, at := code.Feature, code.FirstColumn
 		level := func(name string) float64 {
 			for k, l := range f.Levels {
 				if l == name {
 					return p.weights.AtVec(at + k)
 				}
 			}
-			return p.weights.AtVec(code.Other)
+			return p.weights.AtVec(code.OtherColumn)
 		}
 		switch {
 		case f.Kind == dataset.Categorical:
-			return level(c.Level) - level(c.Against)
+			return level(c.Level) - level(c.ReferenceLevel)
 		case c.Level != "":
 			mean, known := 0.0, 0.0
 			for i := range pool.RawMatrix().Rows {
@@ -287,10 +287,10 @@ func (p *population) difference(c fitted.Contrast, pool *mat.Dense) float64 {
 				}
 			}
 			return p.weights.AtVec(at+1) + p.weights.AtVec(at)*(0.5-mean/math.Max(known, 1))
-		case c.Times > 0:
-			return p.weights.AtVec(at) * math.Log(c.Times) / (math.Log1p(f.Max) - math.Log1p(f.Min))
+		case c.Factor > 0:
+			return p.weights.AtVec(at) * math.Log(c.Factor) / (math.Log1p(f.Max) - math.Log1p(f.Min))
 		}
-		return p.weights.AtVec(at) * c.Per / (f.Max - f.Min)
+		return p.weights.AtVec(at) * c.Increment / (f.Max - f.Min)
 	}
 	return math.NaN()
 }

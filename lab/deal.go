@@ -18,7 +18,7 @@ import (
 // mappedDeal is a deal under one public map, on which methods are compared: proposals to
 // its parties, and rivals on its mapped records.
 type mappedDeal struct {
-	*simulate.Deal
+	*simulate.DealtData
 	Map  dataset.Components
 	Pool *auxdata.Pool
 	// X are the parties' records and TestX the test records, mapped.
@@ -32,13 +32,13 @@ func newMappedDeal(s simulate.Split, c dataset.Components) (*mappedDeal, error) 
 	if err != nil {
 		return nil, err
 	}
-	deal.Keep = true
-	d := &mappedDeal{Deal: deal, Map: c, TestY: deal.Test.Y}
+	deal.KeepComputations = true
+	d := &mappedDeal{DealtData: deal, Map: c, TestY: deal.Test.Y}
 	task, err := d.votes(privacy.Party) // any plan has this pool and map
 	if err != nil {
 		return nil, err
 	}
-	d.Pool, d.X, d.TestX = task.Pool(), task.Plan().Mapped(d.Private.All()), d.Deal.TestX(task)
+	d.Pool, d.X, d.TestX = task.Pool(), task.Plan().MapRecords(d.Private.All()), d.DealtData.TestX(task)
 	return d, nil
 }
 
@@ -58,7 +58,7 @@ func (d *mappedDeal) release(ctx context.Context, s study.Proposal) (run simulat
 	if err != nil {
 		return run, 0, err
 	}
-	if run, err = d.Run(ctx, task, simulate.Options{Lean: true}); err != nil {
+	if run, err = d.Run(ctx, task, simulate.Options{SkipUnperturbed: true}); err != nil {
 		return run, 0, err
 	}
 	accuracy, err = d.Score(task, run.Release.Result)

@@ -49,7 +49,7 @@ func distortionOf(ctx context.Context, name string, counts []int64, budget priva
 	if err != nil {
 		return d, err
 	}
-	ledger, square := privacy.Simulation(seed), 0.
+	ledger, square := privacy.NewSimulation(seed), 0.
 	for i := range draws {
 		r, err := ledger.Release(ctx, fmt.Sprint(i), s, d.mechanism)
 		if err != nil {

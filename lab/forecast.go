@@ -167,7 +167,7 @@ func (p forecastPlan) rows(l *lab, data *source, number int) (rows []int, aside,
 	return rows, forecastAside(have), have, rng.Uint64()
 }
 
-func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
+func (p forecastPlan) deal(l *lab, number int) (*simulate.DealtData, error) {
 	data, err := l.records(p.set.Name)
 	if err != nil {
 		return nil, err
@@ -176,8 +176,8 @@ func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
 	private := p.parties * p.records
 	pool, rest := rows[:aside], rows[aside:have]
 	return simulate.Split{
-		Schema: data.Schema, Pool: data.Train.Select(pool).Encoded(), Train: data.Train.Select(rest[:private]).Encoded(),
-		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]).Encoded(), Parties: p.parties, Seed: seed,
+		Schema: data.Schema, Pool: data.Train.Select(pool).AsTable(), Train: data.Train.Select(rest[:private]).AsTable(),
+		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]).AsTable(), Parties: p.parties, Seed: seed,
 	}.Deal(0)
 }
 
@@ -190,21 +190,21 @@ func (p forecastPlan) proposal(epsilon float64, shares []float64) study.Proposal
 }
 
 // judged holds a classifier's measures on a deal's test records.
-func judged(d *simulate.Deal, model learners.Model, x *mat.Dense) learners.Measures {
+func judged(d *simulate.DealtData, model learners.Model, x *mat.Dense) learners.Measures {
 	classes := len(d.Schema.Classes())
 	if linear, ok := model.(learners.Linear); ok {
 		return learners.MeasureScores(linear, x, d.Test.Y, learners.LabelChannel{Classes: classes, Keep: 1})
 	}
 	m := learners.Measures{AUC: .5}
 	if model != nil {
-		right, labelled := classifier.Right(model.Predict(x), d.Test.Y)
+		right, labelled := classifier.CountCorrect(model.Predict(x), d.Test.Y)
 		m.Accuracy = float64(right) / float64(max(labelled, 1))
 	}
 	return m
 }
 
 // trained is a classifier of some records, as a party makes one for itself.
-func trained(d *simulate.Deal, t study.Finisher, rows []int, rng *rand.Rand) learners.Measures {
+func trained(d *simulate.DealtData, t study.Finisher, rows []int, rng *rand.Rand) learners.Measures {
 	model, _ := classify.TrainLocal(context.Background(), t.Plan(), t.Words().Learner,
 		d.Private.Select(rows), rng, false)
 	return judged(d, model, d.TestX(t))
@@ -225,7 +225,7 @@ func sharesOf(y []int, classes int) []float64 {
 }
 
 // publicShares are the classes' shares that a plan names.
-func publicShares(d *simulate.Deal) []float64 {
+func publicShares(d *simulate.DealtData) []float64 {
 	shares := sharesOf(d.Private.Y, len(d.Schema.Classes()))
 	for k := range shares {
 		shares[k] = max(shares[k], .5/float64(d.Private.Len()))
@@ -240,7 +240,7 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 		if err != nil {
 			return err
 		}
-		d.Keep = true
+		d.KeepComputations = true
 		rng := p.rng(l, fmt.Sprintf("alone %s %d", p.key(), number))
 		var pooled, alone learners.Measures
 		for at, epsilon := range forecastEpsilons {
@@ -248,7 +248,7 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 			if err != nil {
 				return err
 			}
-			run, err := d.Run(ctx, t, simulate.Options{Lean: at > 0})
+			run, err := d.Run(ctx, t, simulate.Options{SkipUnperturbed: at > 0})
 			if err != nil {
 				return err
 			}
@@ -285,7 +285,7 @@ const forecastPublished = 6000
 
 // published is the AUC of a classifier of so many of the set's records, but the deal's pool
 // and test records, on the test records: what is publicly known of such features.
-func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Finisher,
+func (p forecastPlan) published(l *lab, d *simulate.DealtData, t study.Finisher,
 	number int) (auc float64, err error) {
 	data, err := l.records(p.set.Name)
 	if err != nil {
@@ -326,11 +326,11 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 			return err
 		}
 		for _, given := range forecastGiven {
-			of := forecast.Public{Size: d.Size()}
+			of := forecast.PublicInputs{Size: d.Size()}
 			if given == "auc" {
 				of.AUC = published
 			}
-			f, err := forecast.Draw(ctx, t.Plan(), t.Pool(), of, forecast.Options{})
+			f, err := forecast.DrawForecast(ctx, t.Plan(), t.Pool(), of, forecast.Options{})
 			if err != nil {
 				return err
 			}
@@ -338,7 +338,7 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 				"classes", len(shares)}
 			for _, line := range []struct {
 				name string
-				stated.Line
+				stated.Performance
 			}{{"released", f.Released}, {"pooled", f.Pooled}, {"alone", f.Alone}} {
 				for _, r := range []struct {
 					name string
@@ -355,7 +355,7 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 }
 
 // judgedResult returns the measures of a result's classifier.
-func judgedResult(d *simulate.Deal, t study.Finisher, r study.Result) (learners.Measures, error) {
+func judgedResult(d *simulate.DealtData, t study.Finisher, r study.Result) (learners.Measures, error) {
 	c, ok := classifier.Of(r)
 	if !ok {
 		return learners.Measures{}, fmt.Errorf("judge a release: it holds no classifier")

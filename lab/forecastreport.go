@@ -12,15 +12,15 @@ import (
 type forecastCase struct {
 	set, half string
 	measured  map[string]float64
-	said      map[string]map[string]float64 // by what was given
-	helps     map[string]stated.Helps       // the same
+	said      map[string]map[string]float64  // by what was given
+	helps     map[string]stated.HelpsVerdict // the same
 	true      bool
 	close     bool // within a point of the other answer
 }
 
 // forecastRelease is one release: what was said of a number and what it came to.
 type forecastRelease struct {
-	helps                     stated.Helps
+	helps                     stated.HelpsVerdict
 	low, mean, high, measured float64
 }
 
@@ -63,13 +63,13 @@ func (f forecastRows) cases() (out []forecastCase) {
 		}
 		c := forecastCase{set: rows[0]["set"], half: rows[0]["half"],
 			said: map[string]map[string]float64{}, measured: map[string]float64{},
-			helps: map[string]stated.Helps{}}
+			helps: map[string]stated.HelpsVerdict{}}
 		for _, name := range forecastNumbers {
 			c.measured[name] = mean(rows, name)
 		}
 		majority := mean(rows, "majority")
 		judge := func(accuracy, _ float64) float64 { return accuracy - majority }
-		if c.measured["pooled"]-majority < stated.LeastGain {
+		if c.measured["pooled"]-majority < stated.MinGain {
 			judge = func(_, auc float64) float64 { return auc - .5 }
 		}
 		had := judge(c.measured["pooled"], c.measured["pooled_auc"])
@@ -79,7 +79,7 @@ func (f forecastRows) cases() (out []forecastCase) {
 		c.close = math.Abs(min(has-had/4, has-alone)) < .01
 		for _, given := range forecastGiven {
 			said := f.said[at+given]
-			c.helps[given], c.said[given] = stated.Helps(said[0]["helps"]), map[string]float64{}
+			c.helps[given], c.said[given] = stated.HelpsVerdict(said[0]["helps"]), map[string]float64{}
 			for _, name := range forecastNumbers {
 				c.said[given][name] = mean(said, "f_"+name)
 			}
@@ -102,7 +102,7 @@ func (f forecastRows) releases(given, name string) (out []forecastRelease) {
 		}
 		for _, truth := range f.truth[at] {
 			out = append(out, forecastRelease{
-				helps: stated.Helps(said["helps"]), mean: number(said, "f_"+name), measured: number(truth, name),
+				helps: stated.HelpsVerdict(said["helps"]), mean: number(said, "f_"+name), measured: number(truth, name),
 				low: number(said, "f_"+name+"_low"), high: number(said, "f_"+name+"_high"),
 			})
 		}
@@ -182,7 +182,7 @@ func forecastReport(_ *lab, r *results, p *page) error {
 	var table [][]string
 	for _, name := range []string{"released", "released_auc"} {
 		of := rows.releases("auc", name)
-		for _, helps := range []stated.Helps{stated.Yes, stated.Perhaps, stated.No} {
+		for _, helps := range []stated.HelpsVerdict{stated.Yes, stated.Perhaps, stated.No} {
 			n, width, in, near := 0., 0., 0., 0.
 			for _, r := range of {
 				if r.helps != helps {

@@ -159,7 +159,7 @@ func (s hammSet) split(l *lab, parties, draw int, concentration float64) (simula
 		train = train.Select(rng.Perm(train.Len())[:s.Records])
 	}
 	return simulate.Split{
-		Schema: data.Schema, Train: train.Encoded(), Test: test.Encoded(), PoolFraction: poolPart, PoolRows: s.PoolRows,
+		Schema: data.Schema, Train: train.AsTable(), Test: test.AsTable(), PoolFraction: poolPart, PoolRows: s.PoolRows,
 		Parties: parties, Concentration: concentration, Seed: rng.Uint64(),
 	}, nil
 }

@@ -280,7 +280,7 @@ func shiftedPool(ctx context.Context, l *lab, draw int, out *results) error {
 	pool := data.Train.Select(women[:2000])
 	for _, n := range []int{12, 200} {
 		d, err := newMappedDeal(simulate.Split{
-			Schema: data.Schema, Train: data.Train.Select(men).Encoded(), Test: data.Test.Select(testMen).Encoded(), Pool: pool.Encoded(), Parties: n, Seed: rng.Uint64(),
+			Schema: data.Schema, Train: data.Train.Select(men).AsTable(), Test: data.Test.Select(testMen).AsTable(), Pool: pool.AsTable(), Parties: n, Seed: rng.Uint64(),
 		}, dataset.Components{Project: 40, Analysis: dataset.PCA})
 		if err != nil {
 			return err

@@ -111,7 +111,7 @@ func distort(ctx context.Context, l *lab, p iyerPoint, mechanism, key string, dr
 	if err != nil {
 		return err
 	}
-	ledger := privacy.Simulation(l.Seed ^ hashOf(key))
+	ledger := privacy.NewSimulation(l.Seed ^ hashOf(key))
 	for draw := range draws {
 		r, err := ledger.Release(ctx, fmt.Sprint(draw), s, m)
 		if err != nil {

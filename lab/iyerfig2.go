@@ -89,7 +89,7 @@ func byShares(f func(*mat.Dense) []float64) func(*mat.Dense) (ratioAnswer, error
 // privateSets is the same sets with shares from privatised counts.
 func privateSets(ctx context.Context, sets []ratio.Set, labels [][]int, classes int,
 	mechanism string, g privacy.Budget, seed uint64) ([]ratio.Set, error) {
-	ledger := privacy.Simulation(seed)
+	ledger := privacy.NewSimulation(seed)
 	out := slices.Clone(sets)
 	for i, y := range labels {
 		m, err := privacy.CalibrateCounts(mechanism,

@@ -202,7 +202,7 @@ func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod
 	}
 	return simulate.Reweigh{
 		Schema: schema, Proposal: p,
-		Records: records.Encoded(), Group: group, Share: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed, Lean: true,
+		Records: records.AsTable(), Group: group, PrivateShare: 1, Query: query, Parties: 1, Repeats: 1, Seed: seed, SkipUnperturbed: true,
 	}.Run(ctx)
 }
 

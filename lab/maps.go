@@ -89,7 +89,7 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 	if err != nil {
 		return err
 	}
-	d.Keep = true
+	d.KeepComputations = true
 	for _, epsilon := range []float64{.1, 1, 10} {
 		task, err := d.Task(study.Proposal{Name: "hamm", Unit: unit, Epsilon: epsilon,
 			Delta:     atHammDelta(),
@@ -98,7 +98,7 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 		if err != nil {
 			return err
 		}
-		run, err := d.Run(ctx, task, simulate.Options{Lean: true})
+		run, err := d.Run(ctx, task, simulate.Options{SkipUnperturbed: true})
 		if err != nil {
 			return err
 		}

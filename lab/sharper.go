@@ -108,14 +108,14 @@ func sharperTasks(l *lab) (tasks []task, err error) {
 	return tasks, nil
 }
 
-func (s sharperSet) deal(l *lab, draw int) (*simulate.Deal, error) {
+func (s sharperSet) deal(l *lab, draw int) (*simulate.DealtData, error) {
 	split, err := s.split(l, s.Sites, draw, 0)
 	if err != nil {
 		return nil, err
 	}
 	d, err := split.Deal(0)
 	if err == nil {
-		d.Keep = true
+		d.KeepComputations = true
 	}
 	return d, err
 }
@@ -146,7 +146,7 @@ func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw 
 			if err != nil {
 				return dataset.Map{}, err
 			}
-			run, err := d.Run(ctx, t, simulate.Options{Lean: true})
+			run, err := d.Run(ctx, t, simulate.Options{SkipUnperturbed: true})
 			if err != nil {
 				return dataset.Map{}, err
 			}
@@ -173,7 +173,7 @@ func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw 
 }
 
 // withBins is a map with as many components as m, and bins.
-func withBins(d *simulate.Deal, m dataset.Map) dataset.Components {
+func withBins(d *simulate.DealtData, m dataset.Map) dataset.Components {
 	c := dataset.Components{Project: dataset.ComponentCount(m.Outputs), Whiten: m.Whiten, Bins: true}
 	if _, err := c.Fit(d.Schema, d.Pool); err != nil {
 		c.Bins = false
@@ -200,7 +200,7 @@ func (s sharperSet) rivals(ctx context.Context, l *lab, draw int, out *results) 
 	rng := l.rng(fmt.Sprintf("sharper rivals %s %d", s.Name, draw))
 	classes := len(d.Schema.Classes())
 	under := func(t study.Finisher) labelled {
-		return labelled{X: t.Plan().Mapped(d.Private.All()), Y: d.Private.Y, Classes: classes}
+		return labelled{X: t.Plan().MapRecords(d.Private.All()), Y: d.Private.Y, Classes: classes}
 	}
 	today, todayX := under(t), d.TestX(t)
 	binned, binnedX := today, todayX

@@ -195,7 +195,7 @@ func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon flo
 	if err != nil {
 		return nil, learners.LabelChannel{}, err
 	}
-	r, err := study.ReleaseRequests(ctx, privacy.Simulation(seed), study.Hash{},
+	r, err := study.ReleaseRequests(ctx, privacy.NewSimulation(seed), study.Hash{},
 		[]study.Request{{Output: "labels", Sensitive: s, Mechanism: response}})
 	if err != nil {
 		return nil, learners.LabelChannel{}, err

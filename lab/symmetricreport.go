@@ -72,7 +72,7 @@ func symmetricReport(_ *lab, r *results, p *page) error {
 			}
 			for n := 1; n <= 20_001; n = n*5/4 + 2 - n%2 {
 				c.Points = append(c.Points,
-					point{X: float64(n | 1), Y: learned.MostKept(n|1, keep)})
+					point{X: float64(n | 1), Y: learned.MajorityKept(n|1, keep)})
 			}
 			f.Curves = append(f.Curves, c)
 		}

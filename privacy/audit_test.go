@@ -23,7 +23,7 @@ func audited(t *testing.T, samples int, delta float64, draw audit.Draw) audit.Lo
 }
 
 func answerOf(values []int64, reals []float64) []float64 {
-	return append(slices.Clone(reals), audit.Integers(func(int) []int64 { return values })(0)...)
+	return append(slices.Clone(reals), audit.IntegerDraw(func(int) []int64 { return values })(0)...)
 }
 
 // TestTrialsAreNeighbours: the two vectors of each trial are neighbours under its bound, and use
@@ -154,7 +154,7 @@ func TestAuditMutants(t *testing.T) {
 	for _, name := range testlevel.Of(t, slices.Sorted(maps.Keys(mutants)), 6) {
 		m := mutants[name]
 		f := audited(t, m.samples, m.claim.Delta, m.draw)
-		t.Logf("%s: claims %.3f at δ = %.2f, shows %.3f by %s (%d and %d of %d)", name, m.claim.Epsilon, m.claim.Delta, f.Epsilon, f.Event, f.Likely, f.Other, f.Tested)
+		t.Logf("%s: claims %.3f at δ = %.2f, shows %.3f by %s (%d and %d of %d)", name, m.claim.Epsilon, m.claim.Delta, f.Epsilon, f.Event, f.EventCount, f.OtherCount, f.Tested)
 		if !f.Exceeds(m.claim.Epsilon) {
 			t.Errorf("%s is not found: claims %.3f, shows %.3f by %s", name, m.claim.Epsilon,
 				f.Epsilon, f.Event)
@@ -216,10 +216,10 @@ func TestAuditThroughTheDoor(t *testing.T) {
 			return out
 		}
 	}
-	if f := audited(t, 100, 0, through(NewMemory)); f.Exceeds(1) {
+	if f := audited(t, 100, 0, through(NewMemoryJournal)); f.Exceeds(1) {
 		t.Errorf("one answer asked for eight times: claims 1, shows %.3f by %s", f.Epsilon, f.Event)
 	}
-	f := audited(t, 1500, 0, through(func() Journal { return forgetful{NewMemory()} }))
+	f := audited(t, 1500, 0, through(func() Journal { return forgetful{NewMemoryJournal()} }))
 	t.Logf("noise redrawn on retry: claims 1, shows %.3f by %s", f.Epsilon, f.Event)
 	if !f.Exceeds(1) {
 		t.Errorf("noise redrawn on retry is not found: claims 1, shows %.3f by %s", f.Epsilon, f.Event)

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Begin starts a period and returns the name of the current period. It charges nothing. If this
-// period or a later one has begun already (string order: "2026" after "2025"), Begin changes
-// nothing. Charges before the first period count to the first.
-func (l *Ledger) Begin(ctx context.Context, name string) (under string, err error) {
+// BeginPeriod starts a period and returns the name of the current period. It charges nothing. If
+// this period or a later one has begun already (string order: "2026" after "2025"), BeginPeriod
+// changes nothing. Charges before the first period count to the first.
+func (l *Ledger) BeginPeriod(ctx context.Context, name string) (under string, err error) {
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("begin period %q: %w", name, err)
 	}
@@ -33,7 +33,7 @@ func (l *Ledger) Begin(ctx context.Context, name string) (under string, err erro
 		body := []byte(name)
 		under = name
 		e := Entry{Sequence: head.Sequence + 1, ID: periodID + name, Kind: KindPeriod,
-			Request: sha256.Sum256(body)}
+			RequestDigest: sha256.Sum256(body)}
 		return l.append(tx, head, &e, totals, func(int64) ([]byte, error) { return body, nil })
 	})
 	if err != nil {
@@ -42,8 +42,9 @@ func (l *Ledger) Begin(ctx context.Context, name string) (under string, err erro
 	return under, nil
 }
 
-// Period returns the name of the current period ("" before the first) and what was spent in it.
-func (l *Ledger) Period(ctx context.Context) (name string, spent Totals, err error) {
+// CurrentPeriod returns the name of the current period ("" before the first) and what was spent in
+// it.
+func (l *Ledger) CurrentPeriod(ctx context.Context) (name string, spent Totals, err error) {
 	err = l.journal.Update(ctx, func(tx Tx) error {
 		head, found, err := tx.Head()
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Chain verifies a ledger's lines, from the first on.
-type Chain struct {
+// LedgerChain verifies a ledger's lines, from the first on.
+type LedgerChain struct {
 	totals Totals
 	last   Line
 	hashes map[int64]Digest
@@ -26,22 +26,23 @@ type jump struct {
 	charged  []Cost
 }
 
-// NewChain expects a ledger from its first entry: empty head, totals of zero at each unit.
-func NewChain() *Chain {
-	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
+// NewLedgerChain expects a ledger from its first entry: empty head, totals of zero at each unit.
+func NewLedgerChain() *LedgerChain {
+	return &LedgerChain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
 }
 
-// Follow adds the next line, if its hash, its link to the line before, and its totals (the sum of
+// AddLine adds the next line, if its hash, its link to the line before, and its totals (the sum of
 // all charges so far) are right. An error leaves the chain unchanged.
-func (c *Chain) Follow(l Line) error {
+func (lc *LedgerChain) AddLine(l Line) error {
 	if err := l.Check(); err != nil {
 		return err
 	}
 	switch {
-	case l.Prev != c.last.Hash:
+	case l.Prev != lc.last.Hash:
 		return errors.New("it does not follow the entry before it: one was changed or removed")
-	case l.Sequence <= c.last.Sequence, l.Sequence != c.last.Sequence+1 && l.Kind != KindReconcile:
-		return fmt.Errorf("its number does not follow %d", c.last.Sequence)
+	case l.Sequence <= lc.last.Sequence, l.Sequence != lc.last.Sequence+1 &&
+		l.Kind != KindReconcile:
+		return fmt.Errorf("its number does not follow %d", lc.last.Sequence)
 	}
 	switch l.Kind {
 	case KindReconcile:
@@ -53,21 +54,21 @@ func (c *Chain) Follow(l Line) error {
 		if len(l.Costs) != 0 {
 			return errors.New("a period begins at no cost, this has one")
 		}
-		if l.ID <= c.period {
-			return fmt.Errorf("%s begins after %s: periods only follow each other, or each would have its budget twice", l.ID, c.period)
+		if l.ID <= lc.period {
+			return fmt.Errorf("%s begins after %s: periods only follow each other, or each would have its budget twice", l.ID, lc.period)
 		}
-	case KindAnswer:
+	case KindResult:
 		if len(l.Costs) != 0 {
 			return errors.New("the reservation of an answer was charged, so the answer costs nothing; this has a cost")
 		}
 	default:
 		return fmt.Errorf("unknown kind %q", l.Kind)
 	}
-	totals := c.totals
+	totals := lc.totals
 	for _, cost := range l.Costs {
 		totals = totals.Plus(cost)
 	}
-	if _, had := c.last.Totals[Patient]; had && l.Totals[Patient].Pure == nil {
+	if _, had := lc.last.Totals[Patient]; had && l.Totals[Patient].Pure == nil {
 		return errors.New("it has no totals at unit patient, and the entry before it has: it was changed")
 	}
 	want, err := encodeTotals(totals.written(l.Totals))
@@ -81,70 +82,71 @@ func (c *Chain) Follow(l Line) error {
 	if err != nil {
 		return err
 	}
-	open, err := c.open.with(l)
+	open, err := lc.open.with(l)
 	if err != nil {
 		return err
 	}
 	if l.Kind == KindReconcile {
-		if r.Costs, err = c.open.chargedAgain(r.Costs); err != nil {
+		if r.Costs, err = lc.open.chargedAgain(r.Costs); err != nil {
 			return err
 		}
 	}
-	if l.Sequence != c.last.Sequence+1 {
-		c.jumps = append(c.jumps, jump{c.last.Sequence, l.Sequence, r.Costs})
+	if l.Sequence != lc.last.Sequence+1 {
+		lc.jumps = append(lc.jumps, jump{lc.last.Sequence, l.Sequence, r.Costs})
 	}
 	for _, p := range r.Paid {
-		c.paid[p.Entry] = append(c.paid[p.Entry], p.Costs...)
+		lc.paid[p.Entry] = append(lc.paid[p.Entry], p.Costs...)
 	}
-	c.totals, c.last, c.open = totals, l, open
+	lc.totals, lc.last, lc.open = totals, l, open
 	if l.Kind == KindPeriod {
-		c.period = l.ID
+		lc.period = l.ID
 	}
-	c.hashes[l.Sequence] = l.Hash
+	lc.hashes[l.Sequence] = l.Hash
 	return nil
 }
 
-// Head identifies the last entry that Follow accepted; the zero Head before the first.
-func (c *Chain) Head() Head { return c.last.Head() }
+// Head identifies the last entry that AddLine accepted; the zero Head before the first.
+func (lc *LedgerChain) Head() Head { return lc.last.Head() }
 
 // CheckHead checks that the chain contains the entry that h remembers, by number and hash or, if h
 // has no hash, by number. lost = true, without an error, means that a reconciliation names the
 // entry or jumped over its number. Unpaid says whether the reconciliation paid for it.
-func (c *Chain) CheckHead(h Head) (lost bool, err error) {
-	hash, there := c.hashes[h.Sequence]
+func (lc *LedgerChain) CheckHead(h Head) (lost bool, err error) {
+	hash, there := lc.hashes[h.Sequence]
 	switch {
 	case h.Sequence == 0 || there && (hash == h.Hash || h.Hash == Digest{}):
 		return false, nil
-	case c.named(h.Hash):
+	case lc.named(h.Hash):
 		return true, nil
 	case there:
 		return false, fmt.Errorf("entry %d was %s once and is %s now: the ledger was put back to an older state and went on, or was written anew", h.Sequence, h.Hash, hash)
 	}
-	for _, j := range c.jumps {
+	for _, j := range lc.jumps {
 		if j.from < h.Sequence && h.Sequence < j.to {
 			return true, nil
 		}
 	}
-	return false, fmt.Errorf("it ends at entry %d, but was at %d once: its end was cut off, or it was put back to an older state", c.last.Sequence, h.Sequence)
+	return false, fmt.Errorf("it ends at entry %d, but was at %d once: its end was cut off, or it was put back to an older state", lc.last.Sequence, h.Sequence)
 }
 
-func (c *Chain) named(h Digest) bool {
-	_, named := c.paid[h]
+func (lc *LedgerChain) named(h Digest) bool {
+	_, named := lc.paid[h]
 	return named
 }
 
-// Unpaid returns those of the given lines that were lost and not charged again in full, each once.
-func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
-	left := make([][]Cost, len(c.jumps))
-	for i, j := range c.jumps {
+// UnpaidLines returns those of the given lines that were lost and not charged again in full, each
+// once.
+func (lc *LedgerChain) UnpaidLines(lines []Line) (unpaid []Line) {
+	left := make([][]Cost, len(lc.jumps))
+	for i, j := range lc.jumps {
 		left[i] = slices.Clone(j.charged)
 	}
 	seen := map[Digest]bool{}
 	for _, l := range lines {
-		i := slices.IndexFunc(c.jumps, func(j jump) bool {
+		i := slices.IndexFunc(lc.jumps, func(j jump) bool {
 			return j.from < l.Sequence && l.Sequence < j.to
 		})
-		paid, named := slices.Clone(c.paid[l.Hash]), c.named(l.Hash)
+		paid, named := slices.Clone(lc.paid[l.Hash]), lc.named(l.Hash)
 		if i < 0 && !named || seen[l.Hash] {
 			continue
 		}
@@ -167,29 +169,29 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	return unpaid
 }
 
-// Totals sums the charges of all entries that Follow accepted. Later calls of Follow leave the
+// Totals sums the charges of all entries that AddLine accepted. Later calls of AddLine leave the
 // returned map as it is.
-func (c *Chain) Totals() Totals { return c.totals }
+func (lc *LedgerChain) Totals() Totals { return lc.totals }
 
 // Verify checks a whole journal: sequence numbers, hashes, links, and totals recomputed from every
 // charge. It reads each page in its own transaction, so releases can go on meanwhile.
 func Verify(ctx context.Context, j Journal) (Totals, error) {
-	c, err := Walk(ctx, j, func(Line) error { return nil })
+	c, err := VerifyEach(ctx, j, func(Line) error { return nil })
 	if err != nil {
 		return nil, err
 	}
 	return c.Totals(), nil
 }
 
-// Walk verifies a journal like Verify and calls fn for each good line; an error of fn ends the
-// walk.
-func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
+// VerifyEach verifies a journal like Verify and calls fn for each good line; an error of fn ends
+// the walk.
+func VerifyEach(ctx context.Context, j Journal, fn func(Line) error) (*LedgerChain, error) {
 	const page = 256
-	chain := NewChain()
+	chain := NewLedgerChain()
 	for {
 		var entries []Entry
 		err := j.Update(ctx, func(tx Tx) (err error) {
-			entries, err = tx.After(chain.last.Sequence, page)
+			entries, err = tx.EntriesAfter(chain.last.Sequence, page)
 			return err
 		})
 		if err != nil {
@@ -198,7 +200,7 @@ func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
 		for _, e := range entries {
 			l, err := e.Line()
 			if err == nil {
-				err = chain.Follow(l)
+				err = chain.AddLine(l)
 			}
 			if err == nil {
 				err = fn(l)
@@ -213,8 +215,8 @@ func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
 	}
 }
 
-// HeadOf returns the head of a journal, or the zero Head if it is empty.
-func HeadOf(ctx context.Context, j Journal) (h Head, err error) {
+// JournalHead returns the head of a journal, or the zero Head if it is empty.
+func JournalHead(ctx context.Context, j Journal) (h Head, err error) {
 	err = j.Update(ctx, func(tx Tx) error {
 		head, _, err := tx.Head()
 		h = Head{head.Sequence, head.Hash}
@@ -226,8 +228,9 @@ func HeadOf(ctx context.Context, j Journal) (h Head, err error) {
 	return h, nil
 }
 
-// LineOf finds the line of an id in a journal, without verifying the chain; false if there is none.
-func LineOf(ctx context.Context, j Journal, id string) (l Line, found bool, err error) {
+// FindLine finds the line of an id in a journal, without verifying the chain; false if there is
+// none.
+func FindLine(ctx context.Context, j Journal, id string) (l Line, found bool, err error) {
 	err = j.Update(ctx, func(tx Tx) (err error) {
 		var e Entry
 		if e, found, err = tx.Find(id); err == nil && found {
@@ -241,7 +244,7 @@ func LineOf(ctx context.Context, j Journal, id string) (l Line, found bool, err 
 	return l, found, nil
 }
 
-// Line finds the line of a release or charge; false if there is none.
-func (l *Ledger) Line(ctx context.Context, id string) (Line, bool, error) {
-	return LineOf(ctx, l.journal, id)
+// FindLine finds the line of a release or charge; false if there is none.
+func (l *Ledger) FindLine(ctx context.Context, id string) (Line, bool, error) {
+	return FindLine(ctx, l.journal, id)
 }

@@ -26,7 +26,7 @@ type door interface {
 }
 
 func opened() door {
-	l, err := Open(NewMemory(), Config{})
+	l, err := Open(NewMemoryJournal(), Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -51,12 +51,13 @@ type answer struct {
 // noise recovers the noise that was added.
 func (a answer) noise() (audit.Noise, error) {
 	p := a.Published
-	return laws.Answer{Mechanism: p.Mechanism, Parameters: p.Parameters, Weight: p.Bound.Weight,
-		Block: p.Bound.Block, Values: p.Values, Of: a.Of}.Noise()
+	return laws.KnownRelease{Mechanism: p.Mechanism, Parameters: p.Parameters,
+		Weight: p.Bound.Weight,
+		Block:  p.Bound.Block, Values: p.Values, Of: a.Of}.Noise()
 }
 
 // looked tests answers for dependent noise.
-func looked(d audit.Dependence, answers []answer) (audit.DependenceFinding, error) {
+func looked(d audit.DependenceTest, answers []answer) (audit.DependenceFinding, error) {
 	var noise []audit.Noise
 	for _, a := range answers {
 		n, err := a.noise()
@@ -110,7 +111,7 @@ var realAnswers = sync.OnceValue(func() (all [][]answer) {
 // studies and parties. False alarms: 1e-12 for each of 8.
 func TestNoiseIsIndependent(t *testing.T) {
 	for k, trial := range must(RealTrials()) {
-		f := must(looked(audit.DefaultDependence(), realAnswers()[k]))
+		f := must(looked(audit.DefaultDependenceTest(), realAnswers()[k]))
 		t.Logf("%-20s %-52s %6d numbers, %6d tests, nearest %.2f: %s", trial.Mechanism.Name(), trial.Pair, f.Numbers, f.Tests, f.Share, f.By)
 		if f.Dependent {
 			t.Errorf("%s, %s: the noise hangs together: %s", trial.Mechanism.Name(), trial.Pair,
@@ -290,7 +291,7 @@ func TestDependenceMutants(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(doors)) { // in order: they share their dice
 		m := doors[name]
 		trial := realTrial(t, m.mechanism)
-		f := must(looked(audit.DefaultDependence(), answersOf(m.open, trial, 25)))
+		f := must(looked(audit.DefaultDependenceTest(), answersOf(m.open, trial, 25)))
 		t.Logf("%s: %.2f, %s", name, f.Share, f.By)
 		if !f.Dependent {
 			t.Errorf("%s is not found: the nearest is %.2f, %s", name, f.Share, f.By)
@@ -344,7 +345,7 @@ func TestAuditReal(t *testing.T) {
 		}
 		a := audit.Default()
 		a.Samples, a.Delta, a.FalseAlarm = cmp.Or(samples[name], some), trial.Claim.Delta, 1e-12
-		f := must(a.Run(audit.Integers(trial.Draws(system{}))))
+		f := must(a.Run(audit.IntegerDraw(trial.Draws(system{}))))
 		t.Logf("%-20s %-52s claims %.3f at δ = %.0e, shows %.3f by %s", trial.Mechanism.Name(), trial.Pair, trial.Claim.Epsilon, trial.Claim.Delta, f.Epsilon, f.Event)
 		if f.Exceeds(trial.Claim.Epsilon) {
 			t.Errorf("%s, %s: ε is at least %.3f by %s, its proof says %.3f", trial.Mechanism.Name(), trial.Pair, f.Epsilon, f.Event, trial.Claim.Epsilon)
@@ -366,7 +367,8 @@ func TestDependenceFalseAlarms(t *testing.T) {
 				return drawOf(m, s.values, s.bound, fresh)
 			})
 		}
-		if must(looked(audit.Dependence{FalseAlarm: 0.2}, answersOf(open, trial, 1))).Dependent {
+		if must(looked(audit.DependenceTest{FalseAlarm: 0.2},
+			answersOf(open, trial, 1))).Dependent {
 			raised++
 		}
 	}
@@ -376,8 +378,8 @@ func TestDependenceFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestScoresHaveMeanZero checks the premise of audit.Dependence: over many answers the mean score
-// of each number is 0, and no value comes more often than its stated chance. By Hoeffding's
+// TestScoresHaveMeanZero checks the premise of audit.DependenceTest: over many answers the mean
+// score of each number is 0, and no value comes more often than its stated chance. By Hoeffding's
 // inequality, a mean of n scores in [−1,1] is beyond t with probability 2e^{−nt²/2}, a frequency
 // with 2e^{−2nt²}: 5e-13 for each of 18.
 func TestScoresHaveMeanZero(t *testing.T) {
@@ -390,7 +392,7 @@ func TestScoresHaveMeanZero(t *testing.T) {
 		var chance float64
 		for _, a := range all[k] {
 			look := must(a.noise())
-			chance = look.Chance
+			chance = look.MaxProbability
 			for j, s := range look.Score {
 				sum, n = sum+s, n+1
 				often[look.Numbers[j]]++

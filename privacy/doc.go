@@ -9,8 +9,8 @@
 //
 //   - Noise is exact: integers and rationals, never floating point. Its bits are the operating
 //     system's (system, in dice.go); a ledger has no field for another source. The papers'
-//     floating-point samplers, and seeded noise, work only with a ledger made by Simulation, whose
-//     answers do not marshal.
+//     floating-point samplers, and seeded noise, work only with a ledger made by NewSimulation,
+//     whose answers do not marshal.
 //   - An id has one answer: asking again gives the same answer, also after a crash. A request under
 //     the same id with other terms (bound, mechanism, source of the vector: asked, in request.go)
 //     is refused.
@@ -40,7 +40,7 @@
 //	                                                    ε allows. The agent's ledger counts the
 //	                                                    declared cost of what it sent (Spend)
 //	noise: aggregators coordinator and helper, each     nothing beyond ε if either is honest
-//	                   in full, on secret shares        (proof at NewShare)
+//	                   in full, on secret shares        (proof at NewSensitiveShare)
 //
 // # What it does not do
 //

@@ -238,7 +238,7 @@ func TestTails(t *testing.T) {
 	m := DiscreteGaussian{big.NewRat(40_000, 1)}
 	law := func(y float64) float64 { return math.Exp(-y * y / 80_000) }
 	// Through a ledger, which could also spoil a draw.
-	ledger := must(Open(NewMemory(), Config{}))
+	ledger := must(Open(NewMemoryJournal(), Config{}))
 	var honest []int64
 	for k := range 20 {
 		s := must(NewSensitive(make([]int64, numbers/20), Bound{Unit: Record, L2sq: 1}))

@@ -173,27 +173,27 @@ func (br *byteReader) varint() int64 {
 
 func (p Published) digest() [32]byte {
 	b := encodePublished(p)
-	b = append(b, p.Entry[:]...)
+	b = append(b, p.EntryHash[:]...)
 	return sha256.Sum256(b)
 }
 
-// Genuine reports whether a ledger or ParsePublished built p and p is unchanged since.
-func (p Published) Genuine() bool {
+// IsUnchanged reports whether a ledger or ParsePublished built p and p is unchanged since.
+func (p Published) IsUnchanged() bool {
 	return p.sealed != [32]byte{} && p.sealed == p.digest()
 }
 
 const publishedVersion = 1
 
 // MarshalBinary writes a version byte, the entry's hash and the canonical bytes of p, about two
-// bytes a value. It refuses simulated answers and answers that are not Genuine.
+// bytes a value. It refuses simulated answers and answers that were changed.
 func (p Published) MarshalBinary() ([]byte, error) {
 	if p.Simulated {
 		return nil, fmt.Errorf("marshal published %q: it is simulated: %w", p.ID, ErrSimulationOnly)
 	}
-	if !p.Genuine() {
+	if !p.IsUnchanged() {
 		return nil, fmt.Errorf("marshal published %q: it is not what a ledger released; copy the values to change them", p.ID)
 	}
-	b := append([]byte{publishedVersion}, p.Entry[:]...)
+	b := append([]byte{publishedVersion}, p.EntryHash[:]...)
 	return append(b, encodePublished(p)...), nil
 }
 
@@ -212,7 +212,7 @@ func ParsePublished(data []byte) (Published, error) {
 		return Published{}, fmt.Errorf("parse published %q: it is simulated: %w", p.ID,
 			ErrSimulationOnly)
 	}
-	p.Entry = [32]byte(data[1:33])
+	p.EntryHash = [32]byte(data[1:33])
 	p.sealed = p.digest()
 	return p, nil
 }

@@ -13,7 +13,7 @@ const (
 	// Body is a list of one Cost, charged before there is an answer: see Reserve
 	KindReservation = "reservation"
 	// Body is the Published that a reservation paid for; it costs nothing
-	KindAnswer    = "answer"
+	KindResult    = "answer"
 	KindReconcile = "reconcile" // Body is a reconciliation; the sequence may jump
 	KindPeriod    = "period"    // Body is the name of the period that begins; it costs nothing
 )
@@ -24,7 +24,7 @@ const periodID = "period/"
 const answerID = "answer/"
 
 func entryID(kind, id string) string {
-	if kind == KindAnswer {
+	if kind == KindResult {
 		return answerID + id
 	}
 	return id
@@ -32,11 +32,11 @@ func entryID(kind, id string) string {
 
 // Entry is one line of a ledger. A journal stores its fields unchanged.
 type Entry struct {
-	Sequence int64  // from 1, without gaps except at a reconciliation
-	ID       string // unique in the ledger
-	Kind     string
-	Request  [32]byte // digest of the request's public terms and of its source (see asked)
-	// keeps others from guessing the source behind Request; never leaves the journal
+	Sequence      int64  // from 1, without gaps except at a reconciliation
+	ID            string // unique in the ledger
+	Kind          string
+	RequestDigest [32]byte // digest of the request's public terms and of its source (see asked)
+	// keeps others from guessing the source behind RequestDigest; never leaves the journal
 	Salt   [32]byte
 	Body   []byte   // canonical bytes of the answer
 	Totals []byte   // canonical bytes of Totals after this entry
@@ -46,7 +46,8 @@ type Entry struct {
 }
 
 func (e Entry) seal() [32]byte {
-	return sealOf(e.Sequence, e.ID, e.Kind, e.Request, sha256.Sum256(e.Body), e.Totals, e.Prev)
+	return sealOf(e.Sequence, e.ID, e.Kind, e.RequestDigest, sha256.Sum256(e.Body), e.Totals,
+		e.Prev)
 }
 
 // sealOf computes an entry's hash: SHA-256 over each field in order, preceded by its length, so
@@ -71,12 +72,12 @@ func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte
 
 // costs returns all charges of an entry. paid holds those that a reconciliation made for named lost
 // entries.
-func (e Entry) costs() (costs []Cost, paid []ChargedAgain, err error) {
+func (e Entry) costs() (costs []Cost, paid []Recharge, err error) {
 	switch e.Kind {
 	case KindRelease:
 		p, err := e.published()
 		return []Cost{p.Cost}, nil, err
-	case KindAnswer:
+	case KindResult:
 		_, err = e.published()
 		return nil, nil, err
 	case KindCharge, KindReservation:
@@ -102,7 +103,7 @@ func (e Entry) published() (Published, error) {
 	if entryID(e.Kind, p.ID) != e.ID || p.Sequence != e.Sequence {
 		return Published{}, fmt.Errorf("read the ledger's answer: it is of release %q, number %d: the entry is damaged", p.ID, p.Sequence)
 	}
-	p.Entry = e.Hash
+	p.EntryHash = e.Hash
 	p.sealed = p.digest()
 	return p, nil
 }

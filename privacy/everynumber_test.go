@@ -68,7 +68,7 @@ func TestEveryNumberHasNoise(t *testing.T) {
 			look(fmt.Sprint("values of ledger ", party), difference)
 			if _, shared := c.m.(additive); shared {
 				share := split(v, other)
-				noisy := release("share", must(NewShare(share, c.b))).Residues
+				noisy := release("share", must(NewSensitiveShare(share, c.b))).Residues
 				for j := range noisy {
 					noisy[j] = reduced(new(big.Int).Sub(integerOf(noisy[j]), integerOf(share[j])),
 						fieldModulus())

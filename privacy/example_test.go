@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	ledger := privacy.Simulation(1)
+	ledger := privacy.NewSimulation(1)
 	first, err := ledger.Release(context.Background(), "diagnoses 2026", counts, noise)
 	if err != nil {
 		panic(err)

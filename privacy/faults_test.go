@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 	for _, fault := range faults {
 		for _, crash := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s crash=%t", fault.at, crash), func(t *testing.T) {
-				store := NewMemory().(*memory)
+				store := NewMemoryJournal().(*memory)
 				before := must(attempt(store, "before"))
 				p, err := attempt(&faulty{store, fault.at, crash}, "a")
 				if err == nil || p.Values != nil {
@@ -134,7 +134,7 @@ func TestFaults(t *testing.T) {
 // answer, every entry is charged once, and an id that never reached the journal costs nothing.
 func TestFaultsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		store := NewMemory().(*memory)
+		store := NewMemoryJournal().(*memory)
 		answers := map[string]Published{}
 		var at []string
 		for _, f := range faults {

@@ -12,9 +12,9 @@ func fieldModulus() *big.Int {
 	return p.Sub(p, new(big.Int).Lsh(big.NewInt(28), 64)).Add(p, big.NewInt(1))
 }
 
-// NewShare wraps one of two additive shares of an integer vector v: residues s with v = s + s′ mod
-// p. b is the bound proven for v over the integers. Release adds a mechanism's noise Y to s, mod p.
-// Residues are copied, and reduced mod p.
+// NewSensitiveShare wraps one of two additive shares of an integer vector v: residues s with v = s
+// + s′ mod p. b is the bound proven for v over the integers. Release adds a mechanism's noise Y to
+// s, mod p. Residues are copied, and reduced mod p.
 //
 // Proof note.
 //   - Neighbours: those of b, for v. Public: p, and whatever the mechanism calls public.
@@ -29,12 +29,12 @@ func fieldModulus() *big.Int {
 //     the party's vector (aggregation/shares). Other parties choose their own shares.
 //   - Once: releasing shares of v twice, for the same set of parties or for overlapping sets, would
 //     release v twice. A charge's id names plan and output, and the charge holds the set's digest
-//     (Sensitive.From): with another set Release returns ErrConflict and draws nothing.
+//     (Sensitive.WithSource): with another set Release returns ErrConflict and draws nothing.
 //   - Numeric model: integers only. The noise is added mod p exactly as drawn, however large;
 //     nothing is clamped, so the identity above is exact.
 //   - The caller guarantees b for v, that s and s′ add up to v, and that the holder of s′ never
 //     holds s.
-func NewShare(residues []Residue, b Bound) (Sensitive, error) {
+func NewSensitiveShare(residues []Residue, b Bound) (Sensitive, error) {
 	if len(residues) == 0 {
 		return Sensitive{}, errors.New("wrap share: it has no coordinates")
 	}

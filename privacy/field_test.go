@@ -110,7 +110,7 @@ func TestShareIsTheIntegersRelease(t *testing.T) {
 				v[j] = rng.Int64N(1<<40) - 1<<39
 			}
 			for _, roll := range []func(uint64) dice{seededDice, loadedDice} {
-				s := must(NewShare(split(v, other), c.b))
+				s := must(NewSensitiveShare(split(v, other), c.b))
 				of, on := roll(seed), roll(seed)
 				noisy := drawShare(c.m, s.open(), of)
 				if got, want := joined(noisy, other), drawOf(c.m, v, c.b, on); !slices.Equal(got,
@@ -159,8 +159,8 @@ func TestShareThroughTheDoor(t *testing.T) {
 	var published [2]Published
 	var ledgers [2]*Ledger
 	for r := range shares {
-		ledgers[r] = must(Open(NewMemory(), Config{}))
-		s := must(NewShare(shares[r], b)).From(Digest{1})
+		ledgers[r] = must(Open(NewMemoryJournal(), Config{}))
+		s := must(NewSensitiveShare(shares[r], b)).WithSource(Digest{1})
 		published[r] = must(ledgers[r].Release(ctx, "study", s, m))
 		p := published[r]
 		if p.Values != nil || p.Reals != nil || p.Len() != n {
@@ -174,7 +174,7 @@ func TestShareThroughTheDoor(t *testing.T) {
 			t.Errorf("server %d gave a second answer", r)
 		}
 		back := must(ParsePublished(must(p.MarshalBinary())))
-		if !slices.Equal(back.Residues, p.Residues) || !back.Genuine() ||
+		if !slices.Equal(back.Residues, p.Residues) || !back.IsUnchanged() ||
 			back.Variance(0) != p.Variance(0) {
 			t.Error("a share that was written and read is another")
 		}
@@ -200,21 +200,22 @@ func TestShareThroughTheDoor(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]Sensitive{
-		"another set":      must(NewShare(shares[0], b)).From(Digest{2}),
-		"no set":           must(NewShare(shares[0], b)),
-		"the vector":       must(NewSensitive(v, b)).From(Digest{1}),
-		"a longer vector":  must(NewShare(append(slices.Clone(shares[0]), Residue{}), b)).From(Digest{1}),
-		"under more noise": must(NewShare(shares[0], Bound{Unit: Record, L2sq: 3})).From(Digest{1}),
+		"another set":      must(NewSensitiveShare(shares[0], b)).WithSource(Digest{2}),
+		"no set":           must(NewSensitiveShare(shares[0], b)),
+		"the vector":       must(NewSensitive(v, b)).WithSource(Digest{1}),
+		"a longer vector":  must(NewSensitiveShare(append(slices.Clone(shares[0]), Residue{}), b)).WithSource(Digest{1}),
+		"under more noise": must(NewSensitiveShare(shares[0], Bound{Unit: Record, L2sq: 3})).WithSource(Digest{1}),
 	} {
 		if _, err := ledgers[0].Release(ctx, "study", s, m); !errors.Is(err, ErrConflict) {
 			t.Errorf("%s under the same id: %v, want ErrConflict", name, err)
 		}
 	}
 	if err := ledgers[0].Reserve(ctx, "other",
-		Terms{Mechanism: m, Bound: b, Length: n, Source: Digest{1}}); err != nil {
+		Terms{Mechanism: m, Bound: b, Length: n, SourceDigest: Digest{1}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledgers[0].Release(ctx, "other", must(NewShare(shares[0], b)).From(Digest{1}),
+	if _, err := ledgers[0].Release(ctx, "other",
+		must(NewSensitiveShare(shares[0], b)).WithSource(Digest{1}),
 		m); !errors.Is(err, ErrConflict) {
 		t.Errorf("a share on a reservation of the vector: %v, want ErrConflict", err)
 	}
@@ -225,25 +226,26 @@ func TestShareThroughTheDoor(t *testing.T) {
 func TestShareRefusals(t *testing.T) {
 	b := CountBound(Label, 2)
 	one := []Residue{{}, {0, 1}}
-	ledger := must(Open(NewMemory(), Config{}))
+	ledger := must(Open(NewMemoryJournal(), Config{}))
 	for _, m := range []Mechanism{ZeroSumLaplace{big.NewRat(2, 1)},
 		RoundedGaussian{big.NewRat(2, 1)}, RandomisedResponse{2, big.NewRat(3, 4)}, Unperturbed{}} {
-		for _, l := range []*Ledger{ledger, Simulation(1)} {
-			if _, err := l.Release(t.Context(), m.Name(), must(NewShare(one, b)),
+		for _, l := range []*Ledger{ledger, NewSimulation(1)} {
+			if _, err := l.Release(t.Context(), m.Name(), must(NewSensitiveShare(one, b)),
 				m); !errors.Is(err, ErrUnproven) {
 				t.Errorf("%s of a share: %v, want ErrUnproven", m.Name(), err)
 			}
 		}
 	}
 	for name, err := range map[string]error{
-		"no coordinates": second(NewShare(nil, b)),
-		"no bound":       second(NewShare(one, Bound{Unit: Record})),
+		"no coordinates": second(NewSensitiveShare(nil, b)),
+		"no bound":       second(NewSensitiveShare(one, Bound{Unit: Record})),
 	} {
 		if err == nil {
 			t.Errorf("%s: a share was made", name)
 		}
 	}
-	s := must(NewShare([]Residue{{math.MaxUint64, math.MaxUint64}}, Bound{Unit: Record, L1: 1}))
+	s := must(NewSensitiveShare([]Residue{{math.MaxUint64, math.MaxUint64}},
+		Bound{Unit: Record, L1: 1}))
 	if got, want := s.open().residues[0],
 		reduced(integerOf(Residue{math.MaxUint64, math.MaxUint64}), fieldModulus()); got != want {
 		t.Errorf("a residue above the modulus is %v, want %v", got, want)
@@ -279,9 +281,12 @@ func TestAuditShare(t *testing.T) {
 	sees := func(m Mechanism, d dice) audit.Draw {
 		var s [2]*secret
 		for n := range s {
-			s[n] = must(NewShare(split(data[n], other), b)).open()
+			s[n] = must(NewSensitiveShare(split(data[n], other), b)).open()
 		}
-		return audit.Integers(func(n int) []int64 { return joined(drawShare(m, s[n], d), other) })
+		return audit.IntegerDraw(func(n int) []int64 {
+			return joined(drawShare(m, s[n], d),
+				other)
+		})
 	}
 	honest := DiscreteLaplace{Scale: big.NewRat(2, 1)} // ε = 1
 	a := audit.Default()

@@ -14,14 +14,14 @@ type Guarantee struct {
 	PerParty int64
 }
 
-// Together returns what several releases guarantee together for one unit. It returns false if
+// Compose returns what several releases guarantee together for one unit. It returns false if
 // there is no guarantee: one release guarantees nothing, ε is not finite, or δ ≥ 1. Sums are
 // exact, and rounded up once, to the next float64.
 //
 // Proof. The ε and δ of successive releases add up, even if a later release (with the ε and δ given
 // here) is chosen after seeing earlier answers (Dwork & Roth, "The algorithmic foundations of
 // differential privacy", 2014, Appendix B, Theorem B.1). For other units, see At.
-func Together(u Unit, all ...Guarantee) (Budget, bool) {
+func Compose(u Unit, all ...Guarantee) (Budget, bool) {
 	epsilon, delta := new(big.Rat), new(big.Rat)
 	for _, g := range all {
 		e, d, ok := g.at(u)
@@ -46,7 +46,7 @@ func Together(u Unit, all ...Guarantee) (Budget, bool) {
 // next in one unit. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] +
 // δ·Σ_{i<k} e^{iε}. The sum is (e^{kε}−1)/(e^ε−1) (Vadhan, "The complexity of differential
 // privacy", 2017, Lemma 2.2).
-func (g Guarantee) At(u Unit) (Budget, bool) { return Together(u, g) }
+func (g Guarantee) At(u Unit) (Budget, bool) { return Compose(u, g) }
 
 // groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1). Where that is finite, kε < 710,
 // so rounding kε moves the result by a relative 710·2⁻⁵³ < 2⁻⁴³; three more operations add a few

@@ -43,7 +43,7 @@ func TestTogether(t *testing.T) {
 		"no unit":                       {Record, []g{given(0, 1, 0, 0)}, Budget{none, 0}},
 		"at no unit":                    {0, []g{given(Record, 1, 0, 0)}, Budget{none, 0}},
 	} {
-		got, ok := Together(c.at, c.all...)
+		got, ok := Compose(c.at, c.all...)
 		if guaranteed := !math.IsNaN(c.want.Epsilon); ok != guaranteed || ok && got != c.want {
 			t.Errorf("%s: have %v, %t, want %v", name, got, ok, c.want)
 		}

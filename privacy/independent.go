@@ -3,7 +3,7 @@ package privacy
 import "math/big"
 
 // A release of independent pure noise costs ε²/2 in ρ, and far less if no part of the vector moves
-// far. DiscreteLaplace and KNorm with ByL2 charge the smaller of two proved numbers.
+// far. DiscreteLaplace and KNorm with ChargeByL2 charge the smaller of two proved numbers.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: scale, blocks, bound, length.
@@ -20,8 +20,9 @@ import "math/big"
 //     fixed in advance (see rules). At a coarser unit they are k·ε and k²·ρ (Cost.At).
 //   - Numeric model: exact rationals.
 //   - Not covered, and charged ε²/2: noise whose numbers depend on each other (ZeroSumLaplace,
-//     LaplacePrior, Dirichlet), a bound without L2sq, and mechanisms without ByL2, as before the
-//     rule. ByL2 is a parameter, so old answers, ledger entries and plans keep their cost.
+//     LaplacePrior, Dirichlet), a bound without L2sq, and mechanisms without ChargeByL2, as before
+//     the rule. ChargeByL2 is a parameter, so old answers, ledger entries and plans keep their
+//     cost.
 const byL2 = "l2"
 
 // pureCost returns the cost of pure ε noise of scale s under b. The lemma and c are at byL2.
@@ -38,8 +39,8 @@ func pureCost(b Bound, epsilon, s, c *big.Rat, l2 bool) Cost {
 	return cost
 }
 
-// withL2 adds the parameter that stands for ByL2. Mechanisms that don't charge by L2 have no such
-// parameter.
+// withL2 adds the parameter that stands for ChargeByL2. Mechanisms that don't charge by L2 have no
+// such parameter.
 func withL2(parameters map[string]string, l2 bool) map[string]string {
 	if l2 {
 		parameters["rho"] = byL2

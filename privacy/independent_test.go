@@ -114,7 +114,7 @@ func TestByL2IsNotForDependentNoise(t *testing.T) {
 		t.Errorf("zero-sum noise has ρ ≥ %.6g, which the L2 rule would cover by %.6g", got, by)
 	}
 	for _, m := range []Mechanism{
-		ByL2(ZeroSumLaplace{scale}), ByL2(must(CalibrateLaplacePrior(b, 1, 3, 30))), ByL2(must(CalibrateResponse(2, 1))),
+		ChargeByL2(ZeroSumLaplace{scale}), ChargeByL2(must(CalibrateLaplacePrior(b, 1, 3, 30))), ChargeByL2(must(CalibrateResponse(2, 1))),
 		DiscreteLaplace{Scale: scale}, KNorm{Scale: scale, Blocks: 2},
 	} {
 		cost := must(CostOf(m, b))
@@ -156,10 +156,10 @@ func TestByL2Exact(t *testing.T) {
 		party.Validate() != nil {
 		t.Errorf("three records of a party cost %+v", party)
 	}
-	if n := Fitting(Budget{3, 1e-5}, cost); n != 12 {
+	if n := ReleasesWithin(Budget{3, 1e-5}, cost); n != 12 {
 		t.Errorf("%d such studies fit (3, 1e-5), want 12", n)
 	}
-	if n := Fitting(Budget{3, 1e-5}, PureCost(Record, 0, cost.Pure)); n != 3 {
+	if n := ReleasesWithin(Budget{3, 1e-5}, PureCost(Record, 0, cost.Pure)); n != 3 {
 		t.Errorf("%d such studies fit (3, 1e-5) at ε²/2, want 3", n)
 	}
 }
@@ -173,10 +173,10 @@ func TestByL2IsATerm(t *testing.T) {
 		KNorm{Scale: big.NewRat(4, 1), Blocks: 2}} {
 		l := opened()
 		first := must(l.Release(context.Background(), "before", s, m))
-		if _, err := l.Release(context.Background(), "before", s, ByL2(m)); err == nil {
+		if _, err := l.Release(context.Background(), "before", s, ChargeByL2(m)); err == nil {
 			t.Errorf("%s: another rule under the same id was answered", m.Name())
 		}
-		second := must(l.Release(context.Background(), "after", s, ByL2(m)))
+		second := must(l.Release(context.Background(), "after", s, ChargeByL2(m)))
 		for _, p := range []Published{first, second} {
 			back := must(ParsePublished(must(p.MarshalBinary())))
 			if !back.Cost.Equal(p.Cost) || back.Variance(0) != p.Variance(0) {
@@ -196,8 +196,8 @@ func TestByL2IsATerm(t *testing.T) {
 	}
 }
 
-// TestAnswersOfBefore: answers and charges of a version without ByL2 are read and cost what they
-// did.
+// TestAnswersOfBefore: answers and charges of a version without ChargeByL2 are read and cost what
+// they did.
 func TestAnswersOfBefore(t *testing.T) {
 	b := Bound{Unit: Record, L1: 4, L2sq: 4}
 	s := must(NewSensitive([]int64{5, 6, 7, 8}, b))

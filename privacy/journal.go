@@ -20,6 +20,7 @@ type Tx interface {
 	Find(id string) (Entry, bool, error)
 	// Append adds an entry with a new id and a new sequence number.
 	Append(Entry) error
-	// After returns up to n entries with higher sequence numbers than the given one, in order.
-	After(sequence int64, n int) ([]Entry, error)
+	// EntriesAfter returns up to n entries with higher sequence numbers than the given one, in
+	// order.
+	EntriesAfter(sequence int64, n int) ([]Entry, error)
 }

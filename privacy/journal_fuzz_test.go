@@ -10,7 +10,7 @@ import (
 // FuzzEntry: any stored entry is either read or reported as damaged. An entry that verifies is
 // the same when it is written again.
 func FuzzEntry(f *testing.F) {
-	l, j := must(Open(NewMemory(), Config{})), NewMemory()
+	l, j := must(Open(NewMemoryJournal(), Config{})), NewMemoryJournal()
 	l.journal = j
 	s := must(NewSensitive([]int64{1, 2}, Bound{Unit: Record, L1: 2, L2sq: 2}))
 	for id, m := range map[string]Mechanism{"a": DiscreteLaplace{Scale: big.NewRat(1, 1)},
@@ -42,7 +42,7 @@ func FuzzEntry(f *testing.F) {
 		}
 		e.Hash = e.seal()
 		if l, err := e.Line(); err == nil {
-			_ = NewChain().Follow(l)
+			_ = NewLedgerChain().AddLine(l)
 		}
 	})
 }

@@ -30,9 +30,9 @@ import (
 //     at ±2⁶¹ is post-processing (see limit).
 //   - The caller guarantees integer Δ with L2sq bounding the unweighted Σ Δⱼ². Weights are refused.
 type KNorm struct {
-	Scale  *big.Rat
-	Blocks int64
-	ByL2   bool // charge ρ by the bound's L2sq: see byL2
+	Scale       *big.Rat
+	Blocks      int64
+	ChargedByL2 bool // charge ρ by the bound's L2sq: see byL2
 }
 
 const (
@@ -86,25 +86,27 @@ func CalibratePure(b Bound, n int, epsilon float64) (Mechanism, error) {
 	return laplace, nil
 }
 
-// ByL2 returns m with ρ charged by L2sq, or m itself if the lemma at byL2 does not cover its noise.
-func ByL2(m Mechanism) Mechanism {
+// ChargeByL2 returns m with ρ charged by L2sq, or m itself if the lemma at byL2 does not cover its
+// noise.
+func ChargeByL2(m Mechanism) Mechanism {
 	switch m := m.(type) {
 	case DiscreteLaplace:
-		m.ByL2 = true
+		m.ChargedByL2 = true
 		return m
 	case KNorm:
-		m.ByL2 = true
+		m.ChargedByL2 = true
 		return m
 	}
 	return m
 }
 
-// Name stands in a Published beside the exact "scale" and "blocks", and, if ByL2 is set, "rho".
+// Name stands in a Published beside the exact "scale" and "blocks", and, if ChargedByL2 is set,
+// "rho".
 func (k KNorm) Name() string { return "k-norm" }
 
 func (k KNorm) parameters() map[string]string {
 	return withL2(map[string]string{"scale": k.Scale.RatString(),
-		"blocks": strconv.FormatInt(k.Blocks, 10)}, k.ByL2)
+		"blocks": strconv.FormatInt(k.Blocks, 10)}, k.ChargedByL2)
 }
 
 func (k KNorm) check() error {
@@ -150,7 +152,7 @@ func (k KNorm) cost(b Bound) (Cost, error) {
 	}
 	epsilon := k.moves(b)
 	c := new(big.Rat).SetFrac64(1<<normFineness+1, 1<<normFineness)
-	return pureCost(b, epsilon.Quo(epsilon, k.Scale), k.Scale, c, k.ByL2), nil
+	return pureCost(b, epsilon.Quo(epsilon, k.Scale), k.Scale, c, k.ChargedByL2), nil
 }
 
 func (k KNorm) simulationOnly() bool { return false }

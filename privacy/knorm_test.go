@@ -282,7 +282,7 @@ func TestCalibrateKNorm(t *testing.T) {
 		}
 	}
 	// A vector that would take too long to draw is refused before anything is charged.
-	l := Simulation(1)
+	l := NewSimulation(1)
 	wide := must(NewSensitive(make([]int64, 33), Bound{Unit: Party, L2sq: 1}))
 	if _, err := l.Release(t.Context(), "a", wide,
 		KNorm{Scale: big.NewRat(1, 1), Blocks: 2}); err == nil {

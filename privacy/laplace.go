@@ -19,8 +19,8 @@ import (
 //   - The caller guarantees that L1 bounds the unweighted Σ|Δⱼ|. Weights are refused: they shape
 //     Gaussian noise only.
 type DiscreteLaplace struct {
-	Scale *big.Rat
-	ByL2  bool // charge ρ by the bound's L2sq: see byL2
+	Scale       *big.Rat
+	ChargedByL2 bool // charge ρ by the bound's L2sq: see byL2
 }
 
 // maxScaleBits keeps noise far from saturation: at scale 2⁴⁸, P[|Y| ≥ 2⁶¹] ≤ e^{−2¹³}.
@@ -42,12 +42,12 @@ func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 	return m, err
 }
 
-// Name stands in a Published beside the exact "scale" t (L1/ε, rounded up) and, if ByL2 is set,
-// "rho".
+// Name stands in a Published beside the exact "scale" t (L1/ε, rounded up) and, if ChargedByL2 is
+// set, "rho".
 func (dl DiscreteLaplace) Name() string { return "discrete-laplace" }
 
 func (dl DiscreteLaplace) parameters() map[string]string {
-	return withL2(map[string]string{"scale": dl.Scale.RatString()}, dl.ByL2)
+	return withL2(map[string]string{"scale": dl.Scale.RatString()}, dl.ChargedByL2)
 }
 
 // checkScale refuses a scale or deviation that a sampler cannot use. about names it in errors.
@@ -77,7 +77,7 @@ func (dl DiscreteLaplace) cost(b Bound) (Cost, error) {
 		return Cost{}, fmt.Errorf("discrete Laplace has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
 	}
 	epsilon := new(big.Rat).SetInt64(b.L1)
-	return pureCost(b, epsilon.Quo(epsilon, dl.Scale), dl.Scale, power(0), dl.ByL2), nil
+	return pureCost(b, epsilon.Quo(epsilon, dl.Scale), dl.Scale, power(0), dl.ChargedByL2), nil
 }
 
 func (dl DiscreteLaplace) simulationOnly() bool { return false }

@@ -73,10 +73,10 @@ func Open(j Journal, c Config) (*Ledger, error) {
 	return l, nil
 }
 
-// Simulation opens a ledger in memory, without limits, whose noise repeats for the same seed and
+// NewSimulation opens a ledger in memory, without limits, whose noise repeats for the same seed and
 // id, whatever the order of releases. Its answers are marked simulated and do not marshal.
-func Simulation(seed uint64) *Ledger {
-	return &Ledger{journal: NewMemory(), period: new(period), seed: &seed}
+func NewSimulation(seed uint64) *Ledger {
+	return &Ledger{journal: NewMemoryJournal(), period: new(period), seed: &seed}
 }
 
 // simulated reports whether a seed makes the noise. Every answer of such a ledger is marked
@@ -101,7 +101,7 @@ func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost,
 	if e, found, err := tx.Find(id); err != nil {
 		return Entry{}, err
 	} else if found {
-		if e.Kind != kind || e.Request != request.under(e.Salt) {
+		if e.Kind != kind || e.RequestDigest != request.under(e.Salt) {
 			return Entry{}, ErrConflict
 		}
 		return e, nil
@@ -115,7 +115,7 @@ func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost,
 		return Entry{}, err
 	}
 	e := Entry{Sequence: head.Sequence + 1, ID: id, Kind: kind, Salt: request.salt(l.simulated())}
-	e.Request = request.under(e.Salt)
+	e.RequestDigest = request.under(e.Salt)
 	err = l.append(tx, head, &e, totals, body)
 	return e, err
 }

@@ -32,13 +32,13 @@ func laplace(epsilon float64) DiscreteLaplace {
 }
 
 func TestReleaseOnce(t *testing.T) {
-	j := NewMemory()
+	j := NewMemoryJournal()
 	l := must(Open(j, Config{Limits: map[Unit]Budget{Record: {1, 0}}}))
 	first, err := l.Release(ctx, "a", counts(10, 20), laplace(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.Sequence != 1 || first.Simulated || len(first.Values) != 2 || !first.Genuine() {
+	if first.Sequence != 1 || first.Simulated || len(first.Values) != 2 || !first.IsUnchanged() {
 		t.Fatalf("%+v", first)
 	}
 	// The same terms give the first answer, also for other values, from another ledger on the
@@ -72,7 +72,7 @@ func TestReleaseOnce(t *testing.T) {
 // TestReleaseErrorsIgnoreValues: every refusal has the same text for ordinary and for extreme
 // values, and charges nothing.
 func TestReleaseErrorsIgnoreValues(t *testing.T) {
-	l := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Record: {1, 1e-6}}}))
+	l := must(Open(NewMemoryJournal(), Config{Limits: map[Unit]Budget{Record: {1, 1e-6}}}))
 	must(l.Release(ctx, "taken", counts(1, 2), laplace(0.9)))
 	label := countsBound()
 	label.Unit = Label
@@ -112,7 +112,7 @@ func TestReleaseErrorsIgnoreValues(t *testing.T) {
 			}
 		}
 	}
-	if err := second(l.Release(ctx, "b", NewLiteral([]float64{1}, Record),
+	if err := second(l.Release(ctx, "b", NewUnprovenVector([]float64{1}, Record),
 		laplace(0.1))); !errors.Is(err, ErrSimulationOnly) {
 		t.Errorf("a literal vector: %v", err)
 	}
@@ -127,7 +127,7 @@ func TestReleaseErrorsIgnoreValues(t *testing.T) {
 // TestLimitsOfUnits: a release that proves nothing at a limited unit is refused. With a public
 // number of records a party, a release at unit record counts at unit party.
 func TestLimitsOfUnits(t *testing.T) {
-	l := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Party: {3, 0}}}))
+	l := must(Open(NewMemoryJournal(), Config{Limits: map[Unit]Budget{Party: {3, 0}}}))
 	b := countsBound()
 	if err := second(l.Release(ctx, "a", must(NewSensitive([]int64{1}, Bound{Unit: Record, L1: 2})),
 		laplace(1))); !errors.Is(err, ErrUnproven) {
@@ -150,7 +150,7 @@ func TestLimitsOfUnits(t *testing.T) {
 // TestLimitAfterTheFact: a ledger already holds a release that proves nothing at unit party. A
 // limit set there later allows nothing more.
 func TestLimitAfterTheFact(t *testing.T) {
-	j := NewMemory()
+	j := NewMemoryJournal()
 	must(must(Open(j, Config{})).Release(ctx, "a", counts(1), laplace(0.1))) // k unknown
 	l := must(Open(j, Config{Limits: map[Unit]Budget{Party: {50, 0.5}}}))
 	if err := l.Spend(ctx, "b", PureCost(Party, 0, big.NewRat(1, 1000))); !errors.Is(err,
@@ -164,7 +164,7 @@ func TestLimitAfterTheFact(t *testing.T) {
 }
 
 func TestSpend(t *testing.T) {
-	l := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Party: {1, 1e-6}}}))
+	l := must(Open(NewMemoryJournal(), Config{Limits: map[Unit]Budget{Party: {1, 1e-6}}}))
 	c := ConcentratedCost(Party, 0, rational(RhoOf(Budget{0.9, 1e-6})))
 	for range 2 {
 		if err := l.Spend(ctx, "ballot", c); err != nil {
@@ -191,7 +191,7 @@ func TestSpend(t *testing.T) {
 }
 
 func TestReconcile(t *testing.T) {
-	j := NewMemory()
+	j := NewMemoryJournal()
 	l := must(Open(j, Config{}))
 	kept := must(l.Release(ctx, "kept", counts(1), laplace(0.25)))
 	// The journal is a backup: entries 2 and 3 were published, then lost.
@@ -226,7 +226,7 @@ func TestReconcile(t *testing.T) {
 
 func TestVerifyFindsChanges(t *testing.T) {
 	fill := func() *memory {
-		j := NewMemory().(*memory)
+		j := NewMemoryJournal().(*memory)
 		l := must(Open(j, Config{}))
 		for i := range 4 {
 			must(l.Release(ctx, fmt.Sprint("r", i), counts(1, 2), laplace(0.25)))
@@ -265,7 +265,7 @@ func TestVerifyFindsChanges(t *testing.T) {
 
 func TestSimulation(t *testing.T) {
 	run := func(seed uint64, ids ...string) map[string]Published {
-		l, all := Simulation(seed), map[string]Published{}
+		l, all := NewSimulation(seed), map[string]Published{}
 		for _, id := range ids {
 			all[id] = must(l.Release(ctx, id, counts(1000, 2000), laplace(0.01)))
 		}
@@ -292,8 +292,9 @@ func TestSimulation(t *testing.T) {
 // preferred direction. 6.5 standard errors are exceeded with probability 1e-10 (the norm is close
 // to normal).
 func TestLiteralMechanisms(t *testing.T) {
-	l := Simulation(3)
-	exact := must(l.Release(ctx, "none", NewLiteral([]float64{1.5, -2}, Party), Unperturbed{}))
+	l := NewSimulation(3)
+	exact := must(l.Release(ctx, "none", NewUnprovenVector([]float64{1.5, -2}, Party),
+		Unperturbed{}))
 	if !reflect.DeepEqual(exact.Reals, []float64{1.5, -2}) || exact.Variance(0) != 0 {
 		t.Errorf("unperturbed: %+v", exact)
 	}
@@ -307,7 +308,7 @@ func TestLiteralMechanisms(t *testing.T) {
 	draws := float64(testlevel.N(t, 5000, 20_000))
 	norm, first, variance := 0., 0., 0.
 	for i := range int(draws) {
-		p := must(l.Release(ctx, fmt.Sprint(i), NewLiteral(make([]float64, n), Party),
+		p := must(l.Release(ctx, fmt.Sprint(i), NewUnprovenVector(make([]float64, n), Party),
 			SphereLaplace{Rate: rate}))
 		square := 0.
 		for _, x := range p.Reals {
@@ -324,10 +325,11 @@ func TestLiteralMechanisms(t *testing.T) {
 		variance != (n+1)/(rate*rate) {
 		t.Errorf("mean of a coordinate = %.4f, want 0 ± %.4f (variance %g)", first, tol, variance)
 	}
-	if got := must(l.Totals(ctx))[Party]; got.Charges != 0 || got.Unproven != int64(draws)+2 {
+	if got := must(l.Totals(ctx))[Party]; got.Charges != 0 ||
+		got.WithoutGuarantee != int64(draws)+2 {
 		t.Errorf("totals %v", got)
 	}
-	if err := second(l.Release(ctx, "bad", NewLiteral([]float64{1}, Party),
+	if err := second(l.Release(ctx, "bad", NewUnprovenVector([]float64{1}, Party),
 		laplace(1))); !errors.Is(err, ErrUnproven) {
 		t.Errorf("exact noise on reals: %v", err)
 	}
@@ -336,7 +338,7 @@ func TestLiteralMechanisms(t *testing.T) {
 // TestConcurrentReleases: many goroutines request the same few ids; each id has one answer and
 // one charge.
 func TestConcurrentReleases(t *testing.T) {
-	l := must(Open(NewMemory(), Config{}))
+	l := must(Open(NewMemoryJournal(), Config{}))
 	answers := make([]Published, 200)
 	var wg sync.WaitGroup
 	for i := range answers {
@@ -363,7 +365,7 @@ func TestConfigValidate(t *testing.T) {
 		"not a δ":  {Limits: map[Unit]Budget{Record: {1, math.NaN()}}},
 		"sequence": {LastSequence: -1},
 	} {
-		if _, err := Open(NewMemory(), c); err == nil {
+		if _, err := Open(NewMemoryJournal(), c); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}

@@ -33,7 +33,7 @@ func ParseHead(text string) (Head, error) {
 }
 
 // Line is what others may see of a ledger entry: everything, with a digest in place of the answer.
-// Answers are private integers plus noise, so their digests reveal no more than the guarantee
+// CheckResult are private integers plus noise, so their digests reveal no more than the guarantee
 // allows. Ids, terms, costs and totals come from plans and pools alone.
 //
 // The entry's hash covers its line, so a chain of lines can be checked without the answers. The
@@ -48,7 +48,7 @@ type Line struct {
 	Body    Digest `json:"body"` // of the answer's canonical bytes
 	Costs   []Cost `json:"costs"`
 	// the last of Costs, charged by a reconciliation for named lost entries
-	Paid []ChargedAgain `json:"paid,omitempty"`
+	Recharges []Recharge `json:"paid,omitempty"`
 	// after this entry; none at patient in an entry made before there was that unit
 	Totals Totals `json:"totals"`
 	Prev   Digest `json:"previous"`
@@ -69,8 +69,8 @@ func (e Entry) Line() (Line, error) {
 		return Line{}, errors.New("its totals are not written in the canonical way: it was changed")
 	}
 	return Line{
-		Sequence: e.Sequence, ID: e.ID, Kind: e.Kind, Request: e.Request, Body: sha256.Sum256(e.Body),
-		Costs: costs, Paid: paid, Totals: totals, Prev: e.Prev, Hash: e.Hash,
+		Sequence: e.Sequence, ID: e.ID, Kind: e.Kind, Request: e.RequestDigest, Body: sha256.Sum256(e.Body),
+		Costs: costs, Recharges: paid, Totals: totals, Prev: e.Prev, Hash: e.Hash,
 	}, nil
 }
 
@@ -103,7 +103,7 @@ func (l Line) Check() error {
 		if body, err := r.encode(); err != nil || Digest(sha256.Sum256(body)) != l.Body {
 			return errors.New("it did not charge this, for these lost entries: it was changed")
 		}
-	} else if l.Paid != nil {
+	} else if l.Recharges != nil {
 		return errors.New("only a reconciliation pays for lost entries: it was changed")
 	}
 	least, totals := NewTotals(), l.Totals.Filled()
@@ -112,9 +112,9 @@ func (l Line) Check() error {
 	}
 	for u, want := range least {
 		have := totals[u]
-		if have.Charges < want.Charges || have.Unproven < want.Unproven ||
+		if have.Charges < want.Charges || have.WithoutGuarantee < want.WithoutGuarantee ||
 			have.Pure.Cmp(want.Pure) < 0 ||
-			have.Rho.Cmp(want.Rho) < 0 || have.RestRho.Cmp(want.RestRho) < 0 ||
+			have.Rho.Cmp(want.Rho) < 0 || have.ImpureRho.Cmp(want.ImpureRho) < 0 ||
 			have.Delta.Cmp(want.Delta) < 0 {
 			return errors.New("its totals are less than it charges itself")
 		}
@@ -124,7 +124,7 @@ func (l Line) Check() error {
 
 func (l Line) reconciliation() (reconciliation, error) {
 	named := 0
-	for _, p := range l.Paid {
+	for _, p := range l.Recharges {
 		if p.Entry == (Digest{}) {
 			return reconciliation{}, errors.New("it pays for an entry without a hash: it was changed")
 		}
@@ -133,25 +133,25 @@ func (l Line) reconciliation() (reconciliation, error) {
 	if named > len(l.Costs) {
 		return reconciliation{}, errors.New("it names more costs than it charges: it was changed")
 	}
-	r := reconciliation{l.Costs[:len(l.Costs)-named], l.Paid}
+	r := reconciliation{l.Costs[:len(l.Costs)-named], l.Recharges}
 	if !slices.EqualFunc(r.all(), l.Costs, Cost.equal) {
 		return reconciliation{}, errors.New("it charges other costs than it names: it was changed")
 	}
 	return r, nil
 }
 
-// Answers checks that p is the answer that the line's entry released.
-func (l Line) Answers(p Published) error {
+// CheckResult checks that p is the answer that the line's entry released.
+func (l Line) CheckResult(p Published) error {
 	switch {
-	case l.Kind != KindRelease && l.Kind != KindAnswer:
+	case l.Kind != KindRelease && l.Kind != KindResult:
 		return fmt.Errorf("ledger entry %d is a %s, not a release", l.Sequence, l.Kind)
 	case l.ID != entryID(l.Kind, p.ID) || l.Sequence != p.Sequence:
 		return fmt.Errorf("ledger entry %d is about %q, the publication is number %d, about %q", l.Sequence, l.ID, p.Sequence, p.ID)
 	case Digest(sha256.Sum256(encodePublished(p))) != l.Body:
 		return fmt.Errorf("ledger entry %d is about another answer than this publication: its values or terms were changed", l.Sequence)
-	case l.Hash != Digest(p.Entry):
+	case l.Hash != Digest(p.EntryHash):
 		return fmt.Errorf("the publication names another entry than ledger entry %d", l.Sequence)
-	case l.Kind == KindAnswer && len(l.Costs) == 0: // its reservation was charged
+	case l.Kind == KindResult && len(l.Costs) == 0: // its reservation was charged
 		return nil
 	case len(l.Costs) != 1 || !l.Costs[0].equal(p.Cost):
 		return fmt.Errorf("ledger entry %d charges something else than the publication costs", l.Sequence)

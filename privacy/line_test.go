@@ -12,7 +12,7 @@ import (
 // ledgerOf returns a journal with this number of releases, and its lines.
 func ledgerOf(t testing.TB, releases int) (*memory, []Line) {
 	t.Helper()
-	j := NewMemory().(*memory)
+	j := NewMemoryJournal().(*memory)
 	l := must(Open(j, Config{}))
 	for i := range releases {
 		must(l.Release(ctx, fmt.Sprint("r", i), counts(int64(i), 2), laplace(0.25)))
@@ -22,7 +22,7 @@ func ledgerOf(t testing.TB, releases int) (*memory, []Line) {
 
 func linesOf(t testing.TB, j Journal) (lines []Line) {
 	t.Helper()
-	if _, err := Walk(ctx, j, func(l Line) error {
+	if _, err := VerifyEach(ctx, j, func(l Line) error {
 		lines = append(lines, l)
 		return nil
 	}); err != nil {
@@ -32,14 +32,14 @@ func linesOf(t testing.TB, j Journal) (lines []Line) {
 }
 
 // follow writes lines to JSON, reads them back and chains them.
-func follow(lines []Line) (*Chain, error) {
-	c := NewChain()
+func follow(lines []Line) (*LedgerChain, error) {
+	c := NewLedgerChain()
 	for _, l := range lines {
 		var again Line
 		if err := json.Unmarshal(must(json.Marshal(l)), &again); err != nil {
 			return nil, err
 		}
-		if err := c.Follow(again); err != nil {
+		if err := c.AddLine(again); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func follow(lines []Line) (*Chain, error) {
 func TestLines(t *testing.T) {
 	j, lines := ledgerOf(t, 5)
 	chain := must(follow(lines))
-	if got := must(HeadOf(ctx, j)); chain.Head() != got || got.Sequence != 5 {
+	if got := must(JournalHead(ctx, j)); chain.Head() != got || got.Sequence != 5 {
 		t.Errorf("the lines end at %s, the ledger at %s", chain.Head(), got)
 	}
 	want := must(encodeTotals(must(Verify(ctx, j))))
@@ -58,10 +58,10 @@ func TestLines(t *testing.T) {
 		t.Errorf("totals %s, want %s", got, want)
 	}
 	p := must(j.entries[2].published())
-	if err := lines[2].Answers(p); err != nil {
+	if err := lines[2].CheckResult(p); err != nil {
 		t.Error(err)
 	}
-	if err := lines[3].Answers(p); err == nil {
+	if err := lines[3].CheckResult(p); err == nil {
 		t.Error("a line answers for another release")
 	}
 	if h, err := ParseHead(chain.Head().String() + "\n"); err != nil || h != chain.Head() {
@@ -142,7 +142,7 @@ func TestRecall(t *testing.T) {
 		t.Errorf("cut off: %v", err)
 	}
 	anew, _ := ledgerOf(t, 3) // other noise
-	if _, err := must(Walk(ctx, anew, func(Line) error {
+	if _, err := must(VerifyEach(ctx, anew, func(Line) error {
 		return nil
 	})).CheckHead(remembered); err == nil || !strings.Contains(err.Error(), "written anew") {
 		t.Errorf("written anew: %v", err)
@@ -150,7 +150,7 @@ func TestRecall(t *testing.T) {
 
 	// Rolled back to one entry, with two known to be published: the ledger releases nothing until
 	// it is reconciled.
-	back := NewMemory().(*memory)
+	back := NewMemoryJournal().(*memory)
 	back.entries, back.byID = old.entries[:1:1], map[string]int{"r0": 0}
 	l := must(Open(back, Config{LastSequence: 3}))
 	if _, err := l.Release(ctx, "next", counts(1), laplace(0.25)); !errors.Is(err, ErrBehind) {
@@ -159,7 +159,7 @@ func TestRecall(t *testing.T) {
 	if err := l.Reconcile(ctx, []Cost{lines[1].Costs[0], lines[2].Costs[0]}, nil); err != nil {
 		t.Fatal(err)
 	}
-	after := must(Walk(ctx, back, func(Line) error { return nil }))
+	after := must(VerifyEach(ctx, back, func(Line) error { return nil }))
 	for _, line := range lines[1:] {
 		if lost, err := after.CheckHead(Head{line.Sequence, line.Hash}); err != nil || !lost {
 			t.Errorf("entry %d after reconciling: %t, %v", line.Sequence, lost, err)
@@ -197,7 +197,7 @@ func FuzzLine(f *testing.F) {
 		if json.Unmarshal(text, &l) != nil {
 			return
 		}
-		if err := NewChain().Follow(l); err == nil && l.Prev != (Digest{}) {
+		if err := NewLedgerChain().AddLine(l); err == nil && l.Prev != (Digest{}) {
 			t.Error("a chain starts in the middle")
 		}
 	})

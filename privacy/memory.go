@@ -14,9 +14,9 @@ type memory struct {
 	byID    map[string]int
 }
 
-// NewMemory returns an empty journal in memory, for tests: when the program ends, charges are
-// forgotten.
-func NewMemory() Journal { return &memory{byID: map[string]int{}} }
+// NewMemoryJournal returns an empty journal in memory, for tests: when the program ends, charges
+// are forgotten.
+func NewMemoryJournal() Journal { return &memory{byID: map[string]int{}} }
 
 func (m *memory) Update(ctx context.Context, fn func(Tx) error) error {
 	m.mu.Lock()
@@ -74,7 +74,7 @@ func (m *memoryTx) Append(e Entry) error {
 	return nil
 }
 
-func (m *memoryTx) After(sequence int64, n int) ([]Entry, error) {
+func (m *memoryTx) EntriesAfter(sequence int64, n int) ([]Entry, error) {
 	all := append(slices.Clone(m.entries), m.added...)
 	i, _ := slices.BinarySearchFunc(all, sequence+1, func(e Entry, s int64) int {
 		return int(e.Sequence - s)

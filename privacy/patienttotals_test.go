@@ -43,7 +43,7 @@ func TestOlderTotals(t *testing.T) {
 // patient count the old charges, the whole chain verifies, and no later entry may lose the column.
 func TestOlderLedger(t *testing.T) {
 	ctx := context.Background()
-	j := NewMemory()
+	j := NewMemoryJournal()
 	old := must(Open(j, Config{}))
 	if err := old.Spend(ctx, "whole", PureCost(Party, 0, big.NewRat(1, 2))); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestOlderLedger(t *testing.T) {
 	}
 	e.Totals = must(encodeTotals(must(decodeTotals(e.Totals)).written(Totals{})))
 	e.Hash = e.seal()
-	j = NewMemory()
+	j = NewMemoryJournal()
 	if err := j.Update(ctx, func(tx Tx) error { return tx.Append(e) }); err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +74,11 @@ func TestOlderLedger(t *testing.T) {
 	if err := spend("more", Patient); err == nil {
 		t.Error("the old charge does not count at patient")
 	}
-	if _, err := l.Begin(ctx, "2026"); err != nil {
+	if _, err := l.BeginPeriod(ctx, "2026"); err != nil {
 		t.Fatal(err)
 	}
 	var lines []Line
-	chain, err := Walk(ctx, j, func(l Line) error { lines = append(lines, l); return nil })
+	chain, err := VerifyEach(ctx, j, func(l Line) error { lines = append(lines, l); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,13 +89,13 @@ func TestOlderLedger(t *testing.T) {
 	last.Totals = last.Totals.written(Totals{})
 	last.Hash = sealOf(last.Sequence, last.ID, last.Kind, last.Request, last.Body,
 		must(encodeTotals(last.Totals)), last.Prev)
-	again := NewChain()
+	again := NewLedgerChain()
 	for _, l := range lines[:2] {
-		if err := again.Follow(l); err != nil {
+		if err := again.AddLine(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := again.Follow(last); err == nil || !strings.Contains(err.Error(), "unit patient") {
+	if err := again.AddLine(last); err == nil || !strings.Contains(err.Error(), "unit patient") {
 		t.Errorf("an entry without totals at patient follows one: %v", err)
 	}
 }

@@ -30,7 +30,7 @@ func (p *period) find(tx Tx) error {
 		p.before = NewTotals()
 	}
 	for {
-		entries, err := tx.After(p.upTo, page)
+		entries, err := tx.EntriesAfter(p.upTo, page)
 		if err != nil {
 			return err
 		}

@@ -14,12 +14,12 @@ func TestPeriodLost(t *testing.T) {
 	limits := Config{PeriodLimits: map[Unit]Budget{Record: {Epsilon: 1}}}
 	for _, reopen := range []bool{false, true} {
 		// The backup is from New Year's Eve. Entries 3 and 4 came later.
-		j := NewMemory()
+		j := NewMemoryJournal()
 		l, err := Open(j, limits)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Begin(ctx, "2025"); err != nil {
+		if _, err := l.BeginPeriod(ctx, "2025"); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Spend(ctx, "a", PureCost(Record, 0, big.NewRat(1, 2))); err != nil {
@@ -38,13 +38,13 @@ func TestPeriodLost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := l.Begin(ctx, "2026"); err != nil {
+		if _, err := l.BeginPeriod(ctx, "2026"); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Spend(ctx, "c", one); !errors.Is(err, ErrBudget) {
 			t.Errorf("2026 spent 2 of 1: %v", err)
 		}
-		if _, err := l.Begin(ctx, "2027"); err != nil {
+		if _, err := l.BeginPeriod(ctx, "2027"); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Spend(ctx, "d", one); err != nil {

@@ -15,7 +15,7 @@ func rho(n, d int64) Cost { return ConcentratedCost(Record, 0, big.NewRat(n, d))
 // TestPeriods: each period has its own limit, the whole ledger keeps its limit, and neither
 // reopening nor beginning an earlier name gives budget back.
 func TestPeriods(t *testing.T) {
-	ctx, journal := context.Background(), NewMemory()
+	ctx, journal := context.Background(), NewMemoryJournal()
 	limit := map[Unit]Budget{Record: {Epsilon: 1, Delta: 1e-6}}
 	open := func() *Ledger {
 		l, err := Open(journal, Config{Limits: map[Unit]Budget{Record: {Epsilon: 1.5, Delta: 1e-6}},
@@ -28,7 +28,7 @@ func TestPeriods(t *testing.T) {
 	l := open()
 	begin := func(name, want string) {
 		t.Helper()
-		if under, err := l.Begin(ctx, name); err != nil || under != want {
+		if under, err := l.BeginPeriod(ctx, name); err != nil || under != want {
 			t.Fatalf("begin %s = %q, %v, want %q", name, under, err, want)
 		}
 	}
@@ -51,7 +51,7 @@ func TestPeriods(t *testing.T) {
 	begin("2026", "2026")
 	spend("b", nil)
 	spend("b", nil) // a repeated id costs nothing
-	name, spent, err := l.Period(ctx)
+	name, spent, err := l.CurrentPeriod(ctx)
 	if err != nil || name != "2026" || spent[Record].Charges != 1 ||
 		spent[Record].Rho.Cmp(addUp(new(big.Rat), big.NewRat(14, 1000))) != 0 {
 		t.Errorf("period %q, %v, spent %v", name, err, spent[Record])
@@ -73,16 +73,16 @@ func TestPeriodIsAsIfAlone(t *testing.T) {
 		ctx := context.Background()
 		g := Budget{Epsilon: rapid.Float64Range(0.2, 3).Draw(t, "epsilon"), Delta: 1e-6}
 		limits := map[Unit]Budget{Record: g}
-		l, _ := Open(NewMemory(), Config{PeriodLimits: limits})
-		alone, _ := Open(NewMemory(), Config{Limits: limits})
+		l, _ := Open(NewMemoryJournal(), Config{PeriodLimits: limits})
+		alone, _ := Open(NewMemoryJournal(), Config{Limits: limits})
 		year := 2000
 		for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
 			if rapid.IntRange(0, 4).Draw(t, "step") == 0 {
 				if year != 2000 { // charges before the first period count to it
-					alone, _ = Open(NewMemory(), Config{Limits: limits})
+					alone, _ = Open(NewMemoryJournal(), Config{Limits: limits})
 				}
 				year += rapid.IntRange(1, 3).Draw(t, "years")
-				if _, err := l.Begin(ctx, fmt.Sprint(year)); err != nil {
+				if _, err := l.BeginPeriod(ctx, fmt.Sprint(year)); err != nil {
 					t.Fatal(err)
 				}
 				continue
@@ -105,19 +105,19 @@ func TestPeriodIsAsIfAlone(t *testing.T) {
 func TestPeriodsFollow(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range []string{"2024", "2025"} {
-		journal := NewMemory()
+		journal := NewMemoryJournal()
 		l, err := Open(journal, Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Begin(ctx, "2025"); err != nil {
+		if _, err := l.BeginPeriod(ctx, "2025"); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := l.Period(ctx); err != nil {
+		if _, _, err := l.CurrentPeriod(ctx); err != nil {
 			t.Fatal(err)
 		}
 		l.period.name = "" // a ledger that forgot its year
-		if _, err := l.Begin(ctx, name); err != nil {
+		if _, err := l.BeginPeriod(ctx, name); err != nil {
 			continue // its id is there already
 		}
 		if _, err = Verify(ctx, journal); err == nil {
@@ -128,11 +128,11 @@ func TestPeriodsFollow(t *testing.T) {
 
 // TestPeriodBehind: a ledger that is behind begins no period.
 func TestPeriodBehind(t *testing.T) {
-	l, err := Open(NewMemory(), Config{LastSequence: 3})
+	l, err := Open(NewMemoryJournal(), Config{LastSequence: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Begin(context.Background(), "2026"); !errors.Is(err, ErrBehind) {
+	if _, err := l.BeginPeriod(context.Background(), "2026"); !errors.Is(err, ErrBehind) {
 		t.Errorf("begin = %v, want ErrBehind", err)
 	}
 }

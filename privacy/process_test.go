@@ -94,12 +94,12 @@ func drawnElsewhere(t *testing.T, door string) []answer {
 // independent noise from their own streams. The test finds a ledger that draws from a public
 // counter. False alarms: 1e-12.
 func TestTwoProcessesDrawApart(t *testing.T) {
-	if f := must(looked(audit.DefaultDependence(), drawnElsewhere(t, "open"))); f.Dependent {
+	if f := must(looked(audit.DefaultDependenceTest(), drawnElsewhere(t, "open"))); f.Dependent {
 		t.Errorf("two processes draw noise that hangs together: %s", f.By)
 	} else {
 		t.Logf("%d numbers of two processes, %d tests, nearest %.2f: %s", f.Numbers, f.Tests, f.Share, f.By)
 	}
-	f := must(looked(audit.DefaultDependence(), drawnElsewhere(t, "counter")))
+	f := must(looked(audit.DefaultDependenceTest(), drawnElsewhere(t, "counter")))
 	t.Logf("F: drawn from a public counter: %.2f, %s", f.Share, f.By)
 	if !f.Dependent {
 		t.Error("F: two processes that draw from a public counter are not found")
@@ -123,11 +123,11 @@ func TestLedgerHasNoStream(t *testing.T) {
 			t.Errorf("Ledger.%s is a %v: who fills it could replace the noise", f.Name, f.Type)
 		}
 	}
-	real := must(Open(NewMemory(), Config{}))
+	real := must(Open(NewMemoryJournal(), Config{}))
 	if d, ok := real.dice("any").(*exactDice); !ok || d.stream != (system{}) {
 		t.Error("a ledger that Open made does not draw from the system")
 	}
-	seeded := Simulation(1)
+	seeded := NewSimulation(1)
 	p := must(seeded.Release(t.Context(), "a",
 		must(NewSensitive([]int64{1}, Bound{Unit: Record, L1: 1})),
 		DiscreteLaplace{Scale: big.NewRat(1, 1)}))

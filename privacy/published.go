@@ -16,10 +16,10 @@ type Published struct {
 	Bound      Bound             // with the public weights
 	Cost       Cost
 	Sequence   int64    // number of the ledger entry, from 1
-	Entry      [32]byte // hash of the ledger entry, for audits
+	EntryHash  [32]byte // hash of the ledger entry, for audits
 	Simulated  bool     // from a simulation ledger: proves nothing
-	// Residues holds the noisy share if a share was released (NewShare). One share alone reveals
-	// nothing. Values and Reals are then nil.
+	// Residues holds the noisy share if a share was released (NewSensitiveShare). One share alone
+	// reveals nothing. Values and Reals are then nil.
 	Residues []Residue
 
 	sealed [32]byte // digest of all fields above, set by this package

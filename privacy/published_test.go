@@ -12,12 +12,12 @@ import (
 func weightedRelease() Published {
 	b := Bound{Unit: Record, L2sq: 20, Weight: []int64{5, 5, 5, 1, 1, 9}, PerParty: 7, Cells: 2}
 	s := must(NewSensitive([]int64{1, -2, 3, 1 << 40, math.MaxInt64, 0}, b))
-	return must(must(Open(NewMemory(), Config{})).Release(ctx, "é/1", s,
+	return must(must(Open(NewMemoryJournal(), Config{})).Release(ctx, "é/1", s,
 		must(CalibrateGaussian(b, Budget{1, 1e-6}))))
 }
 
 func TestPublishedRoundTrip(t *testing.T) {
-	laplaced := must(must(Open(NewMemory(), Config{})).Release(ctx, "l", counts(4, 5),
+	laplaced := must(must(Open(NewMemoryJournal(), Config{})).Release(ctx, "l", counts(4, 5),
 		laplace(0.1)))
 	for _, p := range []Published{weightedRelease(), laplaced} {
 		data := must(p.MarshalBinary())
@@ -64,20 +64,20 @@ func TestPublishedClaim(t *testing.T) {
 			t.Errorf("%s: a changed answer marshals", name)
 		}
 		p.sealed = p.digest() // as if this package had made it
-		data := append(append([]byte{publishedVersion}, p.Entry[:]...), encodePublished(p)...)
+		data := append(append([]byte{publishedVersion}, p.EntryHash[:]...), encodePublished(p)...)
 		if _, err := ParsePublished(data); err == nil {
 			t.Errorf("%s: a false claim parses", name)
 		}
 	}
 	made := Published{ID: "made", Values: []int64{1}, Mechanism: "discrete-laplace"}
-	if _, err := made.MarshalBinary(); err == nil || made.Genuine() {
+	if _, err := made.MarshalBinary(); err == nil || made.IsUnchanged() {
 		t.Error("an answer made by hand marshals")
 	}
 }
 
 func TestPublishedSimulated(t *testing.T) {
-	p := must(Simulation(1).Release(ctx, "s", counts(1, 2), laplace(1)))
-	data := append(append([]byte{publishedVersion}, p.Entry[:]...), encodePublished(p)...)
+	p := must(NewSimulation(1).Release(ctx, "s", counts(1, 2), laplace(1)))
+	data := append(append([]byte{publishedVersion}, p.EntryHash[:]...), encodePublished(p)...)
 	if _, err := ParsePublished(data); !errors.Is(err, ErrSimulationOnly) {
 		t.Errorf("simulated bytes: %v", err)
 	}
@@ -109,7 +109,7 @@ func TestPublishedIsCompact(t *testing.T) {
 		b.Weight[j] = 1<<20 - int64(j/10)
 	}
 	m := DiscreteGaussian{Variance: new(big.Rat).SetInt64(768000 << 20)}
-	p := must(must(Open(NewMemory(), Config{})).Release(ctx, "big",
+	p := must(must(Open(NewMemoryJournal(), Config{})).Release(ctx, "big",
 		must(NewSensitive(make([]int64, n), b)), m))
 	if got := len(must(p.MarshalBinary())); got > 3*n {
 		t.Errorf("%d bytes for %d cells", got, n)
@@ -118,16 +118,16 @@ func TestPublishedIsCompact(t *testing.T) {
 
 func FuzzParsePublished(f *testing.F) {
 	f.Add(must(weightedRelease().MarshalBinary()))
-	f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, "l", counts(4, 5),
+	f.Add(must(must(must(Open(NewMemoryJournal(), Config{})).Release(ctx, "l", counts(4, 5),
 		laplace(0.1))).MarshalBinary()))
 	for _, name := range []string{"laplace", "gaussian", "dirichlet", "laplace-prior"} {
 		m := must(CalibrateCounts(name, CountTerms{Label, 3, 50, Budget{1, 1e-3}}))
 		s := must(NewSensitive([]int64{10, 20, 20}, CountBound(Label, 3)))
-		f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, name, s,
+		f.Add(must(must(must(Open(NewMemoryJournal(), Config{})).Release(ctx, name, s,
 			m)).MarshalBinary()))
 	}
-	share := must(NewShare([]Residue{{1, 2}, {3, 4}}, Bound{Unit: Record, L1: 1}))
-	f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, "share", share,
+	share := must(NewSensitiveShare([]Residue{{1, 2}, {3, 4}}, Bound{Unit: Record, L1: 1}))
+	f.Add(must(must(must(Open(NewMemoryJournal(), Config{})).Release(ctx, "share", share,
 		laplace(1))).MarshalBinary()))
 	f.Add([]byte{1})
 	f.Add(append(make([]byte, 33), fmt.Appendf([]byte{60}, `{"values":9000000000000000000,"runs":9000000000000000000}`)...))

@@ -16,7 +16,7 @@ import (
 func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error {
 	r := reconciliation{Costs: lost}
 	for _, line := range lines {
-		r.Paid = append(r.Paid, ChargedAgain{line.Hash, line.Costs})
+		r.Paid = append(r.Paid, Recharge{line.Hash, line.Costs})
 	}
 	for _, c := range r.all() {
 		if err := c.Validate(); err != nil {
@@ -48,7 +48,7 @@ func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error
 			totals = totals.Plus(c)
 		}
 		e := Entry{Sequence: l.config.LastSequence + 1, Kind: KindReconcile,
-			Request: sha256.Sum256(body)}
+			RequestDigest: sha256.Sum256(body)}
 		e.ID = fmt.Sprintf("reconcile/%d", e.Sequence)
 		return l.append(tx, head, &e, totals, func(int64) ([]byte, error) { return body, nil })
 	})

@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// ChargedAgain names a lost entry by its hash, with the costs that were charged again for it.
-type ChargedAgain struct {
+// Recharge names a lost entry by its hash, with the costs that were charged again for it.
+type Recharge struct {
 	Entry Digest `json:"entry"`
 	Costs []Cost `json:"costs"`
 }
 
 // reconciliation is the body of a KindReconcile entry: costs of unnamed and of named lost entries.
 type reconciliation struct {
-	Costs []Cost         `json:"costs,omitempty"`
-	Paid  []ChargedAgain `json:"paid"`
+	Costs []Cost     `json:"costs,omitempty"`
+	Paid  []Recharge `json:"paid"`
 }
 
 func (r reconciliation) all() []Cost {

@@ -21,8 +21,8 @@ func (l *Ledger) answer(tx Tx, id string, request asked, c Cost,
 	switch {
 	case err != nil:
 		return Entry{}, err
-	case held.Request != request.under(held.Salt), found &&
-		(e.Kind != KindAnswer || e.Request != held.Request):
+	case held.RequestDigest != request.under(held.Salt), found &&
+		(e.Kind != KindResult || e.RequestDigest != held.RequestDigest):
 		return Entry{}, ErrConflict
 	case found:
 		return e, nil
@@ -31,8 +31,8 @@ func (l *Ledger) answer(tx Tx, id string, request asked, c Cost,
 	if err != nil {
 		return Entry{}, err
 	}
-	e = Entry{Sequence: head.Sequence + 1, ID: answerID + id, Kind: KindAnswer,
-		Request: held.Request, Salt: held.Salt}
+	e = Entry{Sequence: head.Sequence + 1, ID: answerID + id, Kind: KindResult,
+		RequestDigest: held.RequestDigest, Salt: held.Salt}
 	err = l.append(tx, head, &e, totals, body)
 	return e, err
 }

@@ -9,21 +9,21 @@ import (
 // TestSourceIsATerm: an id released for one source is a conflict for another source, without a
 // draw.
 func TestSourceIsATerm(t *testing.T) {
-	j := NewMemory()
+	j := NewMemoryJournal()
 	l := must(Open(j, Config{}))
 	eight, seven := Digest{8}, Digest{7}
-	first := must(l.Release(ctx, "a", counts(10, 20).From(eight), laplace(1)))
+	first := must(l.Release(ctx, "a", counts(10, 20).WithSource(eight), laplace(1)))
 	for name, err := range map[string]error{
-		"another source":  second(l.Release(ctx, "a", counts(10, 20).From(seven), laplace(1))),
+		"another source":  second(l.Release(ctx, "a", counts(10, 20).WithSource(seven), laplace(1))),
 		"no source":       second(l.Release(ctx, "a", counts(10, 20), laplace(1))),
-		"reserve another": l.Reserve(ctx, "a", Terms{Mechanism: laplace(1), Bound: countsBound(), Length: 2, Source: seven}),
+		"reserve another": l.Reserve(ctx, "a", Terms{Mechanism: laplace(1), Bound: countsBound(), Length: 2, SourceDigest: seven}),
 	} {
 		if !errors.Is(err, ErrConflict) {
 			t.Errorf("%s: %v, want ErrConflict", name, err)
 		}
 	}
 	again := must(Open(j, Config{})) // another process
-	if got := must(again.Release(ctx, "a", counts(-1, 0).From(eight),
+	if got := must(again.Release(ctx, "a", counts(-1, 0).WithSource(eight),
 		laplace(1))); !reflect.DeepEqual(got, first) {
 		t.Errorf("answered %+v, then %+v", first, got)
 	}
@@ -31,15 +31,15 @@ func TestSourceIsATerm(t *testing.T) {
 		t.Errorf("%d charges, want 1", got)
 	}
 
-	terms := Terms{Mechanism: laplace(1), Bound: countsBound(), Length: 2, Source: eight}
+	terms := Terms{Mechanism: laplace(1), Bound: countsBound(), Length: 2, SourceDigest: eight}
 	ok(l.Reserve(ctx, "b", terms))
 	ok(l.Reserve(ctx, "b", terms))
-	if _, err := l.Release(ctx, "b", counts(1, 2).From(seven), laplace(1)); !errors.Is(err,
+	if _, err := l.Release(ctx, "b", counts(1, 2).WithSource(seven), laplace(1)); !errors.Is(err,
 		ErrConflict) {
 		t.Errorf("a reservation for another source: %v, want ErrConflict", err)
 	}
-	drawn := must(l.Release(ctx, "b", counts(1, 2).From(eight), laplace(1)))
-	if got := must(l.Release(ctx, "b", counts(1, 2).From(eight),
+	drawn := must(l.Release(ctx, "b", counts(1, 2).WithSource(eight), laplace(1)))
+	if got := must(l.Release(ctx, "b", counts(1, 2).WithSource(eight),
 		laplace(1))); !reflect.DeepEqual(got, drawn) {
 		t.Errorf("answered %+v, then %+v", drawn, got)
 	}
@@ -56,9 +56,9 @@ func TestSourceIsATerm(t *testing.T) {
 // Salts agree by chance with probability 2⁻²⁵⁶.
 func TestSourceIsHidden(t *testing.T) {
 	request := func(s Sensitive) Digest {
-		l := must(Open(NewMemory(), Config{}))
+		l := must(Open(NewMemoryJournal(), Config{}))
 		must(l.Release(ctx, "a", s, laplace(1)))
-		line, found, err := l.Line(ctx, "a")
+		line, found, err := l.FindLine(ctx, "a")
 		if err != nil || !found {
 			t.Fatal(found, err)
 		}
@@ -67,12 +67,13 @@ func TestSourceIsHidden(t *testing.T) {
 	if request(counts(1, 2)) != request(counts(9, 9)) {
 		t.Error("the same terms have two requests")
 	}
-	s := counts(1, 2).From(Digest{1})
+	s := counts(1, 2).WithSource(Digest{1})
 	if here, there := request(s), request(s); here == there {
 		t.Error("a request is the same in two ledgers: whoever guesses the source can tell")
 	}
 	simulated := func() Published {
-		return must(Simulation(1).Release(ctx, "a", counts(1, 2).From(Digest{1}), laplace(1)))
+		return must(NewSimulation(1).Release(ctx, "a", counts(1, 2).WithSource(Digest{1}),
+			laplace(1)))
 	}
 	if !reflect.DeepEqual(simulated(), simulated()) { // a simulation hides nothing, and must repeat
 		t.Error("a simulation does not repeat")

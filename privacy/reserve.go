@@ -11,8 +11,8 @@ type Terms struct {
 	Mechanism Mechanism
 	Bound     Bound
 	Length    int // coordinates of the vector
-	// Source identifies what the vector is made from, as in Sensitive.From.
-	Source Digest
+	// SourceDigest identifies what the vector is made from, as in Sensitive.WithSource.
+	SourceDigest Digest
 }
 
 // numberSteps bounds the steps to draw and write one number. Measured for Gaussian, Laplace,
@@ -54,9 +54,9 @@ func (t Terms) Steps() float64 {
 //   - After a restore. A journal rolled back to between a reservation and its answer has forgotten
 //     the answer, but not the reservation. It is behind (Config.LastSequence), so nothing is
 //     completed until Reconcile. That charges every open reservation again, since its answer may be
-//     among the lost ones, and a Chain checks it. So an answer drawn anew is paid for. The caller
-//     must name reservations that were lost themselves, and earlier reconciliations, as it names
-//     lost releases.
+//     among the lost ones, and a LedgerChain checks it. So an answer drawn anew is paid for. The
+//     caller must name reservations that were lost themselves, and earlier reconciliations, as it
+//     names lost releases.
 //
 // A crash between reservation and answer leaves a charge, which the same terms complete later.
 func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
@@ -81,13 +81,13 @@ func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 	if err != nil {
 		return fail(err)
 	}
-	request := requestOf(l.draft(id, t, cost), shapeOf(t.Length, false), t.Source)
+	request := requestOf(l.draft(id, t, cost), shapeOf(t.Length, false), t.SourceDigest)
 	err = l.journal.Update(ctx, func(tx Tx) error {
 		if len(answerID+id) > maxID {
 			return fmt.Errorf("the id has %d bytes, give at most %d", len(id), maxID-len(answerID))
 		}
 		if e, found, err := tx.Find(id); err == nil && found && e.Kind == KindRelease &&
-			e.Request == request.under(e.Salt) {
+			e.RequestDigest == request.under(e.Salt) {
 			return nil
 		}
 		_, err := l.enter(tx, id, KindReservation, request, cost, func(int64) ([]byte, error) {

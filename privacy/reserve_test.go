@@ -24,7 +24,7 @@ func ok(err error) {
 // TestReserve: a reservation makes the whole charge, once. A release on its terms completes it,
 // once; other terms are a conflict.
 func TestReserve(t *testing.T) {
-	j := NewMemory()
+	j := NewMemoryJournal()
 	l := must(Open(j, Config{Limits: map[Unit]Budget{Record: {1, 0}}}))
 	for range 2 {
 		if err := l.Reserve(ctx, "a", countsTerms(1, 2)); err != nil {
@@ -58,15 +58,15 @@ func TestReserve(t *testing.T) {
 	if got := totals[Record]; got.Charges != 1 || got.Pure.Cmp(first.Cost.Pure) != 0 {
 		t.Errorf("spent %+v, want the one cost %v", got, first.Cost.Pure)
 	}
-	charge, found, err := l.Line(ctx, "a")
+	charge, found, err := l.FindLine(ctx, "a")
 	if err != nil || !found || charge.Kind != KindReservation || len(charge.Costs) != 1 ||
 		!charge.Costs[0].Equal(first.Cost) {
 		t.Errorf("line of the id: %+v, %v, want the charge", charge, err)
 	}
-	answer, found, err := l.Line(ctx, answerID+"a")
-	if err != nil || !found || answer.Answers(first) != nil || len(answer.Costs) != 0 ||
+	answer, found, err := l.FindLine(ctx, answerID+"a")
+	if err != nil || !found || answer.CheckResult(first) != nil || len(answer.Costs) != 0 ||
 		answer.Request != charge.Request {
-		t.Errorf("line of the answer: %+v, %v: %v", answer, err, answer.Answers(first))
+		t.Errorf("line of the answer: %+v, %v: %v", answer, err, answer.CheckResult(first))
 	}
 	parsed, err := ParsePublished(must(first.MarshalBinary()))
 	if err != nil || parsed.ID != "a" {
@@ -76,7 +76,7 @@ func TestReserve(t *testing.T) {
 
 // TestReserveRefuses: a release that would be refused cannot be reserved.
 func TestReserveRefuses(t *testing.T) {
-	l := must(Open(NewMemory(), Config{}))
+	l := must(Open(NewMemoryJournal(), Config{}))
 	long := make([]byte, maxID)
 	for name, err := range map[string]error{
 		"no mechanism": l.Reserve(ctx, "a", Terms{Bound: countsBound(), Length: 1}),
@@ -98,7 +98,7 @@ func TestReserveRefuses(t *testing.T) {
 
 // TestReserveRace: concurrent completions of one reservation get one answer.
 func TestReserveRace(t *testing.T) {
-	l := must(Open(NewMemory(), Config{}))
+	l := must(Open(NewMemoryJournal(), Config{}))
 	ok(l.Reserve(ctx, "a", countsTerms(1, 2)))
 	var all [16]Published
 	var wait sync.WaitGroup
@@ -115,9 +115,9 @@ func TestReserveRace(t *testing.T) {
 
 // upTo returns a journal with the first n entries of j.
 func upTo(t interface{ Fatal(...any) }, j Journal, n int) Journal {
-	k := NewMemory()
+	k := NewMemoryJournal()
 	err := j.Update(ctx, func(tx Tx) error {
-		entries, err := tx.After(0, n)
+		entries, err := tx.EntriesAfter(0, n)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func upTo(t interface{ Fatal(...any) }, j Journal, n int) Journal {
 // second answer before it is reconciled. The reconciliation charges for the lost answer although
 // nobody names it.
 func TestReservePutBack(t *testing.T) {
-	j := NewMemory()
+	j := NewMemoryJournal()
 	l := must(Open(j, Config{}))
 	ok(l.Reserve(ctx, "a", countsTerms(1, 2)))
 	first := must(l.Release(ctx, "a", counts(10, 20), laplace(1)))
@@ -164,17 +164,17 @@ func TestReservePutBack(t *testing.T) {
 // TestChainOfReservations: a chain refuses a line that answers without a reservation, answers
 // twice, or reconciles without charging an open reservation again.
 func TestChainOfReservations(t *testing.T) {
-	j := NewMemory()
+	j := NewMemoryJournal()
 	l := must(Open(j, Config{}))
 	ok(l.Reserve(ctx, "a", countsTerms(1, 2)))
 	ok(l.Reserve(ctx, "b", countsTerms(1, 3)))
 	must(l.Release(ctx, "a", counts(10, 20), laplace(1)))
 	var lines []Line
-	must(Walk(ctx, j, func(l Line) error { lines = append(lines, l); return nil }))
+	must(VerifyEach(ctx, j, func(l Line) error { lines = append(lines, l); return nil }))
 	forged := func(before []Line, change func(*Line)) error {
-		chain := NewChain()
+		chain := NewLedgerChain()
 		for _, l := range before {
-			ok(chain.Follow(l))
+			ok(chain.AddLine(l))
 		}
 		last := before[len(before)-1]
 		next := lines[2]
@@ -182,7 +182,7 @@ func TestChainOfReservations(t *testing.T) {
 		change(&next)
 		next.Hash = sealOf(next.Sequence, next.ID, next.Kind, next.Request, next.Body,
 			must(encodeTotals(next.Totals)), next.Prev)
-		return chain.Follow(next)
+		return chain.AddLine(next)
 	}
 	if err := forged(lines[:2], func(*Line) {}); err != nil {
 		t.Fatalf("the honest answer: %v", err)
@@ -222,7 +222,7 @@ func reconciledWith(costs []Cost) func(*Line) {
 // lost answers.
 func TestAnswersArePaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		j := NewMemory()
+		j := NewMemoryJournal()
 		l := must(Open(j, Config{}))
 		drawn := map[Digest]string{} // entry and id
 		last := int64(0)
@@ -237,7 +237,7 @@ func TestAnswersArePaid(t *testing.T) {
 					continue
 				}
 				p := must(l.Release(ctx, id, counts(1, 2), laplace(1)))
-				drawn[p.Entry], last = id, max(last, p.Sequence)
+				drawn[p.EntryHash], last = id, max(last, p.Sequence)
 			}
 		}
 		steps()
@@ -245,7 +245,7 @@ func TestAnswersArePaid(t *testing.T) {
 		l = must(Open(j, Config{LastSequence: last}))
 		var lost []Cost
 		for _, id := range drawn {
-			if _, found, err := l.Line(ctx, id); err != nil || !found {
+			if _, found, err := l.FindLine(ctx, id); err != nil || !found {
 				lost = append(lost, PureCost(Record, 0, big.NewRat(1, 1)))
 			}
 		}

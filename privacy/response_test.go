@@ -242,7 +242,7 @@ func TestLogAbove(t *testing.T) {
 func TestResponsePublished(t *testing.T) {
 	b := Bound{Unit: Label, L1: 3, L2sq: 9, Cells: 1}
 	m := must(CalibrateResponse(3, 0.5))
-	l := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Label: {Epsilon: 0.5}}}))
+	l := must(Open(NewMemoryJournal(), Config{Limits: map[Unit]Budget{Label: {Epsilon: 0.5}}}))
 	p := must(l.Release(ctx, "labels", must(NewSensitive([]int64{0, 1, 2, -1, 7}, b)), m))
 	for _, v := range p.Values {
 		if v < 0 || v > 2 {
@@ -260,7 +260,7 @@ func TestResponsePublished(t *testing.T) {
 		ErrBudget) {
 		t.Errorf("a second release of the same labels: %v", err)
 	}
-	record := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Record: {Epsilon: 9}}}))
+	record := must(Open(NewMemoryJournal(), Config{Limits: map[Unit]Budget{Record: {Epsilon: 9}}}))
 	if _, err := record.Release(ctx, "labels", must(NewSensitive([]int64{0}, b)),
 		m); !errors.Is(err, ErrUnproven) {
 		t.Errorf("labels under a limit for records: %v, want ErrUnproven", err)

@@ -43,7 +43,7 @@ type secret struct {
 	bound  Bound
 	source Digest
 
-	residues []Residue // shares only: see NewShare
+	residues []Residue // shares only: see NewSensitiveShare
 	modulus  *big.Int  // residues are below it
 }
 
@@ -63,17 +63,17 @@ func NewSensitive(values []int64, b Bound) (Sensitive, error) {
 	return wrap(&secret{values: v, bound: b.clone()}), nil
 }
 
-// NewLiteral wraps a real vector for a paper's literal sampler. No bound is proven in floating
-// point, so only a simulation ledger releases it.
-func NewLiteral(values []float64, u Unit) Sensitive {
+// NewUnprovenVector wraps a real vector for a paper's literal sampler. No bound is proven in
+// floating point, so only a simulation ledger releases it.
+func NewUnprovenVector(values []float64, u Unit) Sensitive {
 	return wrap(&secret{reals: append([]float64{}, values...), bound: Bound{Unit: u}})
 }
 
-// From returns s with a digest of its source, such as the contributions in a sum or the matrix that
-// multiplied them. The digest is one of the terms of the release: the same id with another source
-// is ErrConflict and draws nothing. The ledger stores it salted, so that nobody can test guesses
-// against it.
-func (s Sensitive) From(source Digest) Sensitive {
+// WithSource returns s with a digest of its source, such as the contributions in a sum or the
+// matrix that multiplied them. The digest is one of the terms of the release: the same id with
+// another source is ErrConflict and draws nothing. The ledger stores it salted, so that nobody can
+// test guesses against it.
+func (s Sensitive) WithSource(source Digest) Sensitive {
 	if !s.given() {
 		return s
 	}

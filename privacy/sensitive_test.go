@@ -19,7 +19,7 @@ func TestSensitiveDoesNotPrint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	literal := NewLiteral([]float64{telltale}, Record)
+	literal := NewUnprovenVector([]float64{telltale}, Record)
 	address := regexp.MustCompile(`(0[xX])?[0-9a-fA-F]{6,}|\d{7,}`)
 	type holder struct {
 		hidden  Sensitive

@@ -10,12 +10,14 @@ import (
 
 // Total is the sum of all charges of a ledger at one unit.
 type Total struct {
-	Charges  int64    `json:"charges"`  // number of charges that guarantee something at this unit
-	Unproven int64    `json:"unproven"` // number of charges that guarantee nothing at this unit
-	Pure     *big.Rat `json:"pure"`     // Σε of the pure charges
-	Rho      *big.Rat `json:"rho"`      // Σρ of all charges, pure ones too
-	RestRho  *big.Rat `json:"rest_rho"` // Σρ of the charges that are not pure
-	Delta    *big.Rat `json:"delta"`    // Σδ
+	// number of charges that guarantee something at this unit
+	Charges int64 `json:"charges"`
+	// number of charges that guarantee nothing at this unit
+	WithoutGuarantee int64    `json:"unproven"`
+	Pure             *big.Rat `json:"pure"`     // Σε of the pure charges
+	Rho              *big.Rat `json:"rho"`      // Σρ of all charges, pure ones too
+	ImpureRho        *big.Rat `json:"rest_rho"` // Σρ of the charges that are not pure
+	Delta            *big.Rat `json:"delta"`    // Σδ
 }
 
 // Totals holds a Total for each unit. Plus never changes it in place, so a copy of the map's header
@@ -26,7 +28,7 @@ type Totals map[Unit]Total
 func NewTotals() Totals {
 	t := Totals{}
 	for _, u := range Units() {
-		t[u] = Total{Pure: new(big.Rat), Rho: new(big.Rat), RestRho: new(big.Rat),
+		t[u] = Total{Pure: new(big.Rat), Rho: new(big.Rat), ImpureRho: new(big.Rat),
 			Delta: new(big.Rat)}
 	}
 	return t
@@ -44,19 +46,19 @@ func (t Totals) Plus(c Cost) Totals {
 
 func (t Total) plus(c Cost, u Unit) Total {
 	if c.Rho == nil { // simulated: no claim at any unit
-		t.Unproven++
+		t.WithoutGuarantee++
 		return t
 	}
 	c, ok := c.At(u)
 	if !ok {
-		t.Unproven++
+		t.WithoutGuarantee++
 		return t
 	}
 	t.Charges++
 	if c.Pure != nil {
 		t.Pure = addUp(t.Pure, c.Pure)
 	} else {
-		t.RestRho = addUp(t.RestRho, c.Rho)
+		t.ImpureRho = addUp(t.ImpureRho, c.Rho)
 	}
 	t.Rho = addUp(t.Rho, c.Rho)
 	t.Delta = addUp(t.Delta, c.delta())
@@ -115,7 +117,7 @@ func rules(g Budget) []rule {
 }
 
 func (r rule) holds(t Total) bool {
-	pure, rho := t.Pure, t.RestRho
+	pure, rho := t.Pure, t.ImpureRho
 	if r.pureAsRho {
 		pure, rho = new(big.Rat), t.Rho
 	}
@@ -123,7 +125,7 @@ func (r rule) holds(t Total) bool {
 }
 
 func (t Total) keep(all []rule) bool {
-	if t.Unproven > 0 {
+	if t.WithoutGuarantee > 0 {
 		return false
 	}
 	for _, r := range all {
@@ -134,12 +136,12 @@ func (t Total) keep(all []rule) bool {
 	return false
 }
 
-// mostFitting bounds Fitting, because no plan has more releases.
+// mostFitting bounds ReleasesWithin, because no plan has more releases.
 const mostFitting = 1000
 
-// Fitting returns how many successive releases of cost c a new ledger allows if it is limited to g
-// at the cost's own unit; at most 1000.
-func Fitting(g Budget, c Cost) int {
+// ReleasesWithin returns how many successive releases of cost c a new ledger allows if it is
+// limited to g at the cost's own unit; at most 1000.
+func ReleasesWithin(g Budget, c Cost) int {
 	all, t := rules(g), NewTotals()[c.Unit]
 	for n := range mostFitting {
 		if t = t.plus(c, c.Unit); !t.keep(all) {
@@ -153,10 +155,10 @@ func Fitting(g Budget, c Cost) int {
 // allowed all these charges: the least over the rules, each solved for ε. It is +Inf if some charge
 // guarantees nothing at this unit, or if δ is too small for them or at least 1.
 func (t Total) Epsilon(delta float64) float64 {
-	if t.Unproven > 0 || !(delta >= 0) || delta >= 1 {
+	if t.WithoutGuarantee > 0 || !(delta >= 0) || delta >= 1 {
 		return math.Inf(1)
 	}
-	pure, all, rest := upper(t.Pure), upper(t.Rho), upper(t.RestRho)
+	pure, all, rest := upper(t.Pure), upper(t.Rho), upper(t.ImpureRho)
 	if t.Delta.Sign() > 0 {
 		if t.Delta.Cmp(rational(delta/512)) > 0 {
 			return math.Inf(1)
@@ -182,8 +184,8 @@ func (t Total) String() string {
 	pure, _ := t.Pure.Float64()
 	rho, _ := t.Rho.Float64()
 	s := fmt.Sprintf("%d charges, pure ε %.4g, ρ %.4g", t.Charges, pure, rho)
-	if t.Unproven > 0 {
-		s += fmt.Sprintf(", and %d that guarantee nothing at this unit", t.Unproven)
+	if t.WithoutGuarantee > 0 {
+		s += fmt.Sprintf(", and %d that guarantee nothing at this unit", t.WithoutGuarantee)
 	}
 	return s
 }
@@ -234,7 +236,7 @@ func (t Totals) written(sealed Totals) Totals {
 func (t Totals) check() error {
 	t = t.Filled()
 	for _, u := range Units() {
-		if s := t[u]; s.Pure == nil || s.Rho == nil || s.RestRho == nil || s.Delta == nil {
+		if s := t[u]; s.Pure == nil || s.Rho == nil || s.ImpureRho == nil || s.Delta == nil {
 			return fmt.Errorf("read ledger totals: unit %v is incomplete, the entry is damaged", u)
 		}
 	}
@@ -248,8 +250,8 @@ func (t Totals) since(before Totals) Totals {
 	for _, u := range Units() {
 		a, b := t[u], before[u]
 		spent[u] = Total{
-			Charges: a.Charges - b.Charges, Unproven: a.Unproven - b.Unproven, Pure: minus(a.Pure, b.Pure),
-			Rho: minus(a.Rho, b.Rho), RestRho: minus(a.RestRho, b.RestRho), Delta: minus(a.Delta, b.Delta),
+			Charges: a.Charges - b.Charges, WithoutGuarantee: a.WithoutGuarantee - b.WithoutGuarantee, Pure: minus(a.Pure, b.Pure),
+			Rho: minus(a.Rho, b.Rho), ImpureRho: minus(a.ImpureRho, b.ImpureRho), Delta: minus(a.Delta, b.Delta),
 		}
 	}
 	return spent

@@ -127,7 +127,7 @@ func TestTotalsNeverBelow(t *testing.T) {
 	if bits := totals[Record].Rho.Denom().BitLen(); bits > latticeBits+1 {
 		t.Errorf("the sum's denominator has %d bits", bits)
 	}
-	if totals[Party].Unproven != 500 || totals[Label].Charges != 500 {
+	if totals[Party].WithoutGuarantee != 500 || totals[Label].Charges != 500 {
 		t.Errorf("party %v, label %v", totals[Party], totals[Label])
 	}
 	if got := totals[Party].Epsilon(1e-6); !math.IsInf(got, 1) {

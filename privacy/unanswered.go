@@ -22,7 +22,7 @@ func (r reservations) with(l Line) (reservations, error) {
 	switch l.Kind {
 	case KindReservation:
 		return append(r[:len(r):len(r)], reservation{l.ID, l.Request, l.Costs[0]}), nil
-	case KindAnswer:
+	case KindResult:
 		i := slices.IndexFunc(r, func(o reservation) bool {
 			return answerID+o.id == l.ID && o.request == l.Request
 		})
@@ -51,13 +51,13 @@ func (r reservations) chargedAgain(costs []Cost) (rest []Cost, err error) {
 func openReservations(tx Tx) (open reservations, err error) {
 	const page = 256
 	for last := int64(0); ; {
-		entries, err := tx.After(last, page)
+		entries, err := tx.EntriesAfter(last, page)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
 			last = e.Sequence
-			if e.Kind != KindReservation && e.Kind != KindAnswer {
+			if e.Kind != KindReservation && e.Kind != KindResult {
 				continue
 			}
 			line, err := e.Line()
@@ -74,9 +74,9 @@ func openReservations(tx Tx) (open reservations, err error) {
 	}
 }
 
-// Unanswered returns, by id, what each reservation without an answer has been charged. It reads the
-// whole journal in one exclusive transaction, so no release overlaps it.
-func (l *Ledger) Unanswered(ctx context.Context) (map[string]Cost, error) {
+// OpenReservations returns, by id, what each reservation without an answer has been charged. It
+// reads the whole journal in one exclusive transaction, so no release overlaps it.
+func (l *Ledger) OpenReservations(ctx context.Context) (map[string]Cost, error) {
 	costs := map[string]Cost{}
 	err := l.journal.Update(ctx, func(tx Tx) error {
 		open, err := openReservations(tx)

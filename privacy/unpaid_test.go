@@ -10,7 +10,7 @@ import (
 // TestUnpaid: a reconciliation that jumps over an entry without paying for it is found.
 func TestUnpaid(t *testing.T) {
 	ctx, one := context.Background(), PureCost(Record, 0, big.NewRat(1, 1))
-	j := NewMemory()
+	j := NewMemoryJournal()
 	l, err := Open(j, Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -20,14 +20,14 @@ func TestUnpaid(t *testing.T) {
 		if err := l.Spend(ctx, id, one); err != nil {
 			t.Fatal(err)
 		}
-		line, _, err := l.Line(ctx, id)
+		line, _, err := l.FindLine(ctx, id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		known = append(known, line)
 	}
 	for paid, want := range map[int]int{0: 2, 1: 1, 2: 0} {
-		k := NewMemory() // rolled back to before both
+		k := NewMemoryJournal() // rolled back to before both
 		behind, err := Open(k, Config{LastSequence: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -35,11 +35,11 @@ func TestUnpaid(t *testing.T) {
 		if err := behind.Reconcile(ctx, []Cost{one, one}[:paid], nil); err != nil {
 			t.Fatal(err)
 		}
-		chain, err := Walk(ctx, k, func(Line) error { return nil })
+		chain, err := VerifyEach(ctx, k, func(Line) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := chain.Unpaid(append(known, known...)); len(got) != want {
+		if got := chain.UnpaidLines(append(known, known...)); len(got) != want {
 			t.Errorf("%d of 2 charged again: %d unpaid", paid, len(got))
 		}
 	}
@@ -51,21 +51,21 @@ func TestUnpaid(t *testing.T) {
 func TestReconciliationNames(t *testing.T) {
 	ctx, one := context.Background(), PureCost(Record, 0, big.NewRat(1, 1))
 	journalOf := func(ids ...string) Journal {
-		j := NewMemory()
+		j := NewMemoryJournal()
 		l := must(Open(j, Config{}))
 		for _, id := range ids {
 			must(0, l.Spend(ctx, id, one))
 		}
 		return j
 	}
-	lost, _, err := LineOf(ctx, journalOf("a", "b"), "b")
+	lost, _, err := FindLine(ctx, journalOf("a", "b"), "b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := journalOf("a", "c")
-	walk := func() (*Chain, Line) {
+	walk := func() (*LedgerChain, Line) {
 		var last Line
-		return must(Walk(ctx, j, func(l Line) error { last = l; return nil })), last
+		return must(VerifyEach(ctx, j, func(l Line) error { last = l; return nil })), last
 	}
 	chain, _ := walk()
 	if known, err := chain.CheckHead(lost.Head()); err == nil || known {
@@ -87,7 +87,7 @@ func TestReconciliationNames(t *testing.T) {
 	if n := chain.Totals()[Record].Charges; n != 4 {
 		t.Errorf("%d charges, want 4", n)
 	}
-	if unpaid := chain.Unpaid([]Line{lost}); len(unpaid) != 0 {
+	if unpaid := chain.UnpaidLines([]Line{lost}); len(unpaid) != 0 {
 		t.Errorf("unpaid: %v", unpaid)
 	}
 	exported := must(json.Marshal(last))
@@ -97,11 +97,11 @@ func TestReconciliationNames(t *testing.T) {
 		t.Errorf("an exported line: %v", err)
 	}
 	for name, change := range map[string]func(l *Line){
-		"another entry": func(l *Line) { l.Paid = []ChargedAgain{{Digest{1}, l.Paid[0].Costs}} },
-		"no entry":      func(l *Line) { l.Paid = nil },
-		"more entries":  func(l *Line) { l.Paid = append(l.Paid, ChargedAgain{Digest{1}, []Cost{one}}) },
-		"more costs":    func(l *Line) { l.Paid = []ChargedAgain{{lost.Hash, []Cost{one, one, one}}} },
-		"no hash":       func(l *Line) { l.Paid = []ChargedAgain{{Digest{}, []Cost{one}}} },
+		"another entry": func(l *Line) { l.Recharges = []Recharge{{Digest{1}, l.Recharges[0].Costs}} },
+		"no entry":      func(l *Line) { l.Recharges = nil },
+		"more entries":  func(l *Line) { l.Recharges = append(l.Recharges, Recharge{Digest{1}, []Cost{one}}) },
+		"more costs":    func(l *Line) { l.Recharges = []Recharge{{lost.Hash, []Cost{one, one, one}}} },
+		"no hash":       func(l *Line) { l.Recharges = []Recharge{{Digest{}, []Cost{one}}} },
 		"a lower charge": func(l *Line) {
 			l.Costs = []Cost{l.Costs[0], PureCost(Record, 0, big.NewRat(1, 1000))}
 		},
@@ -118,13 +118,13 @@ func TestReconciliationNames(t *testing.T) {
 		k, little := journalOf(ids...), lost
 		little.Costs = []Cost{PureCost(Record, 0, big.NewRat(1, 1000))}
 		must(0, must(Open(k, Config{LastSequence: 3})).Reconcile(ctx, nil, []Line{little}))
-		short := must(Walk(ctx, k, func(Line) error { return nil }))
-		if unpaid := short.Unpaid([]Line{lost, lost}); len(unpaid) != 1 {
+		short := must(VerifyEach(ctx, k, func(Line) error { return nil }))
+		if unpaid := short.UnpaidLines([]Line{lost, lost}); len(unpaid) != 1 {
 			t.Errorf("after %v: %d entries unpaid, want 1", ids, len(unpaid))
 		}
 	}
 	charge := lost
-	charge.Paid = []ChargedAgain{{Digest{1}, nil}}
+	charge.Recharges = []Recharge{{Digest{1}, nil}}
 	if charge.Check() == nil {
 		t.Error("a charge that pays for lost entries: not noticed")
 	}

@@ -293,11 +293,12 @@ func TestSimulationOnlyCounts(t *testing.T) {
 	s := must(NewSensitive([]int64{50, 50, 50, 50, 800}, CountBound(Label, 5)))
 	for _, name := range []string{"laplace-paper", "dirichlet-paper", "none"} {
 		m := must(CalibrateCounts(name, CountTerms{Label, 5, 1000, Budget{.05, .05}}))
-		if _, err := must(Open(NewMemory(), Config{})).Release(ctx, "x", s, m); !errors.Is(err,
+		if _, err := must(Open(NewMemoryJournal(), Config{})).Release(ctx, "x", s,
+			m); !errors.Is(err,
 			ErrSimulationOnly) {
 			t.Errorf("%s: %v", name, err)
 		}
-		p := must(Simulation(1).Release(ctx, "x", s, m))
+		p := must(NewSimulation(1).Release(ctx, "x", s, m))
 		if _, err := p.MarshalBinary(); !errors.Is(err, ErrSimulationOnly) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -317,7 +318,7 @@ func TestCountMechanisms(t *testing.T) {
 		b := CountBound(Label, 5)
 		s := must(NewSensitive(counts, b))
 		if !m.simulationOnly() {
-			p := must(must(Open(NewMemory(), Config{})).Release(ctx, "x", s, m))
+			p := must(must(Open(NewMemoryJournal(), Config{})).Release(ctx, "x", s, m))
 			back, err := ParsePublished(must(p.MarshalBinary()))
 			if err != nil || fmt.Sprint(back) != fmt.Sprint(p) {
 				t.Errorf("%s: %v\nbecomes %v, %v", name, p, back, err)
@@ -336,7 +337,7 @@ func TestCountMechanisms(t *testing.T) {
 		n := float64(releases)
 		mean, square := make([]float64, 10), make([]float64, 10)
 		var stated [10]float64
-		l := Simulation(7)
+		l := NewSimulation(7)
 		for i := range releases {
 			p := must(l.Release(ctx, fmt.Sprint(i), s, m))
 			for k, e := range must(EstimateCounts(p, totals)) {

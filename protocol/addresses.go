@@ -10,7 +10,7 @@ import (
 // Sign signs the list, and then again with its number if it has one. Both are nil if there is no
 // list.
 func (a Addresses) Sign(signer *Signer) (*pb.Signed, *pb.Signed) {
-	sign := func(kind Document, text []byte) *pb.Signed {
+	sign := func(kind DocumentKind, text []byte) *pb.Signed {
 		return &pb.Signed{Document: text, Signature: signer.Sign(kind, text)}
 	}
 	if a.List == "" {
@@ -21,7 +21,7 @@ func (a Addresses) Sign(signer *Signer) (*pb.Signed, *pb.Signed) {
 		return plain, nil
 	}
 	text, _ := json.Marshal(a)
-	return plain, sign(NumberedAddresses, text)
+	return plain, sign(NumberedAddressesDocument, text)
 }
 
 // addressesOf checks that key signed the addresses (Sign), and returns them, with their number if
@@ -30,7 +30,7 @@ func addressesOf(plain, numbered *pb.Signed, key SignerKey) (Addresses, error) {
 	var a Addresses
 	switch {
 	case numbered != nil:
-		err := key.Verify(NumberedAddresses, numbered.Document, numbered.Signature)
+		err := key.Verify(NumberedAddressesDocument, numbered.Document, numbered.Signature)
 		if err != nil {
 			return a, err
 		}

@@ -30,14 +30,14 @@ type Acceptance struct {
 	Step int64 `json:"step,omitempty"`
 }
 
-// Set names the contributions that both aggregators sum.
-type Set struct {
+// ContributionSet names the contributions that both aggregators sum.
+type ContributionSet struct {
 	Plan          study.Hash `json:"plan"`
 	Helper        study.Hash `json:"helper"` // digest of the helper's acceptance
 	Contributions int64      `json:"contributions"`
 	Weight        int64      `json:"weight"`
-	// Members is the digest of names and contributions, ordered by name (NewMembers).
-	Members study.Hash `json:"members"`
+	// MembersDigest is the digest of names and contributions, ordered by name (NewMembers).
+	MembersDigest study.Hash `json:"members"`
 	// Amendments are the plan's amendments, oldest first. The last gives the minimum, at least the
 	// plan's floor.
 	Amendments [][]byte `json:"amendments,omitempty"`
@@ -45,8 +45,8 @@ type Set struct {
 
 // Minimum returns the least number of contributions that the plan with these amendments allows. It
 // returns an error for amendments that the plan does not allow.
-func (s Set) Minimum(p study.Plan) (int, error) {
-	chain, err := study.ChainOf(p, s.Plan, s.Amendments)
+func (c ContributionSet) Minimum(p study.Plan) (int, error) {
+	chain, err := study.AmendmentChainOf(p, c.Plan, c.Amendments)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +73,7 @@ func AggregateShareOf(r study.Release, server int) Signed {
 	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set),
 		Published: r.Published[server]}
 	if server == 1 {
-		s.Step, s.Line = a.Step, a.Line
+		s.Step, s.Line = a.Step, a.HelperLine
 	}
 	document, err := json.Marshal(s)
 	if err != nil {

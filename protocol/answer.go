@@ -19,7 +19,8 @@ import (
 	"caucus/study"
 )
 
-// Answer is a file with the content that a party would otherwise send to a study over the network.
+// CarriedAnswer is a file with the content that a party would otherwise send to a study over the
+// network.
 //
 // Proof note. Claim: the carrier of an answer learns who answers which study, when, and a size that
 // follows from the plan. The carrier can use the file only as this answer.
@@ -39,7 +40,7 @@ import (
 //     each encryption has a fresh nonce.
 //   - Deletion: the recipient's key is deleted with the study's bodies, on release or failure.
 //     After that, nobody who takes the coordinator's files can decrypt a copied answer.
-type Answer struct {
+type CarriedAnswer struct {
 	Plan   study.Hash
 	Party  Caller
 	sealTo keyDigest
@@ -76,14 +77,14 @@ func (a answered) encode() ([]byte, error) {
 
 func decodeAnswered(plain []byte) (a answered, err error) {
 	r := sealedAnswer.decode(plain)
-	shown := r.take("shown", 2*MaxShown)
+	shown := r.take("shown", 2*MaxShownBytes)
 	if body, found := r.maybe("body", maxAnswer); found {
 		a.Body = append([]byte{}, body...)
 	}
 	if err := r.end(); err != nil {
 		return a, err
 	}
-	if err := study.DecodeStrictly(shown, &a.Shown); err != nil {
+	if err := study.DecodeStrictJSON(shown, &a.Shown); err != nil {
 		return a, fmt.Errorf("read %s: %w: %v", sealedAnswer, ErrDamaged, err)
 	}
 	return a, nil
@@ -119,36 +120,38 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 const encapsulation = 32 + 1088
 
 // OpenedAnswer is what a carried answer had encrypted. Body is empty if the party declines.
-// ReceiptKey, 32 bytes, encrypts the receipt on its way back. Shown proves how far the
+// ReceiptKey, 32 bytes, encrypts the receipt on its way back. ShownHead proves how far the
 // coordinator's ledger had come.
 type OpenedAnswer struct {
 	Body       []byte
-	Shown      ShownHead
+	ShownHead  ShownHead
 	ReceiptKey []byte
 }
 
 // SealedTo reports whether the answer names this public key. Only Open proves that it was encrypted
 // to that key.
-func (a Answer) SealedTo(public []byte) bool { return bytes.Equal(a.sealTo, SealKeyDigest(public)) }
+func (c CarriedAnswer) SealedTo(public []byte) bool {
+	return bytes.Equal(c.sealTo, SealKeyDigest(public))
+}
 
 // Open decrypts an answer with its study's private key.
-func (a Answer) Open(private []byte) (OpenedAnswer, error) {
+func (c CarriedAnswer) Open(private []byte) (OpenedAnswer, error) {
 	fail := func(err error) (OpenedAnswer, error) {
-		return OpenedAnswer{}, fmt.Errorf("open answer: %w: it was not sealed by %s for this study, or was changed: %v", ErrDamaged, a.Party.Name, err)
+		return OpenedAnswer{}, fmt.Errorf("open answer: %w: it was not sealed by %s for this study, or was changed: %v", ErrDamaged, c.Party.Name, err)
 	}
 	kem, kdf, aead := SealSuite()
 	k, err := kem.NewPrivateKey(private)
 	if err != nil {
 		return OpenedAnswer{}, fmt.Errorf("read key for answers: %w", err)
 	}
-	if len(a.sealed) < encapsulation {
+	if len(c.sealed) < encapsulation {
 		return fail(errors.New("it is too short"))
 	}
-	r, err := hpke.NewRecipient(a.sealed[:encapsulation], k, kdf, aead, sealInfo(a.Plan))
+	r, err := hpke.NewRecipient(c.sealed[:encapsulation], k, kdf, aead, sealInfo(c.Plan))
 	if err != nil {
 		return fail(err)
 	}
-	plain, err := r.Open([]byte(a.Party.Name), a.sealed[encapsulation:])
+	plain, err := r.Open([]byte(c.Party.Name), c.sealed[encapsulation:])
 	if err != nil {
 		return fail(err)
 	}
@@ -156,7 +159,7 @@ func (a Answer) Open(private []byte) (OpenedAnswer, error) {
 	if err != nil {
 		return fail(err)
 	}
-	o := OpenedAnswer{Body: inner.Body, Shown: inner.Shown}
+	o := OpenedAnswer{Body: inner.Body, ShownHead: inner.Shown}
 	o.ReceiptKey, err = r.Export(receiptContext, receiptKeySize)
 	return o, err
 }
@@ -270,9 +273,9 @@ const signatureHalf = 32
 
 // ReadAnswer reads an answer signed by a member of one of these authorities, at a time. It does not
 // check for revocation.
-func ReadAnswer(file []byte, authorities *x509.CertPool, now time.Time) (Answer, error) {
-	fail := func(format string, args ...any) (Answer, error) {
-		return Answer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged,
+func ReadAnswer(file []byte, authorities *x509.CertPool, now time.Time) (CarriedAnswer, error) {
+	fail := func(format string, args ...any) (CarriedAnswer, error) {
+		return CarriedAnswer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged,
 			fmt.Sprintf(format, args...))
 	}
 	r := AnswerFile.decode(file)
@@ -281,7 +284,7 @@ func ReadAnswer(file []byte, authorities *x509.CertPool, now time.Time) (Answer,
 	signature := r.take("signature", maxCarriedDocument)
 	sealed := r.take("sealed", maxAnswer)
 	if err := r.end(); err != nil {
-		return Answer{}, err
+		return CarriedAnswer{}, err
 	}
 	leaf, err := x509.ParseCertificate(der)
 	if err != nil {
@@ -299,15 +302,15 @@ func ReadAnswer(file []byte, authorities *x509.CertPool, now time.Time) (Answer,
 		} else if who, bad := CallerOfChains(old); bad != nil {
 			err = bad
 		} else {
-			return Answer{}, fmt.Errorf("read %s: %w: the certificate of %s was good until %s: enrol again (caucus agent enrol --request) and write the answer anew: it stays the same", AnswerFile, ErrExpired, who.Name, leaf.NotAfter.Format(time.DateOnly))
+			return CarriedAnswer{}, fmt.Errorf("read %s: %w: the certificate of %s was good until %s: enrol again (caucus agent enrol --request) and write the answer anew: it stays the same", AnswerFile, ErrExpired, who.Name, leaf.NotAfter.Format(time.DateOnly))
 		}
 	}
 	if err != nil {
-		return Answer{}, fmt.Errorf("read %s: %w: its certificate is not of this coordinator: %v", AnswerFile, ErrDenied, err)
+		return CarriedAnswer{}, fmt.Errorf("read %s: %w: its certificate is not of this coordinator: %v", AnswerFile, ErrDenied, err)
 	}
 	caller, err := CallerOfChains(chains)
 	if err != nil {
-		return Answer{}, err
+		return CarriedAnswer{}, err
 	}
 	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
 	if !ok || len(signature) != 2*signatureHalf ||
@@ -316,7 +319,7 @@ func ReadAnswer(file []byte, authorities *x509.CertPool, now time.Time) (Answer,
 		return fail("it is not signed by %s, or was changed", caller.Name)
 	}
 	var s answerStatement
-	if err := study.DecodeStrictly(text, &s); err != nil {
+	if err := study.DecodeStrictJSON(text, &s); err != nil {
 		return fail("its statement: %v", err)
 	}
 	if again, err := json.Marshal(s); err != nil || !bytes.Equal(again, text) {
@@ -324,9 +327,9 @@ func ReadAnswer(file []byte, authorities *x509.CertPool, now time.Time) (Answer,
 	}
 	switch digest := sha256.Sum256(sealed); {
 	case caller.Role != RoleParty || string(s.Party) != caller.Name:
-		return Answer{}, fmt.Errorf("read %s: %w: it says that it is of party %q, and is signed by %s %s", AnswerFile, ErrDenied, s.Party, caller.Role, caller.Name)
+		return CarriedAnswer{}, fmt.Errorf("read %s: %w: it says that it is of party %q, and is signed by %s %s", AnswerFile, ErrDenied, s.Party, caller.Role, caller.Name)
 	case !bytes.Equal(s.Sealed, digest[:]):
 		return fail("what it holds is not what %s signed", caller.Name)
 	}
-	return Answer{Plan: s.Plan, Party: caller, sealTo: s.SealKey, sealed: sealed}, nil
+	return CarriedAnswer{Plan: s.Plan, Party: caller, sealTo: s.SealKey, sealed: sealed}, nil
 }

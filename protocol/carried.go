@@ -46,7 +46,7 @@ const (
 // Bounds of carried files, in bytes or parts. A pack holds a pool, a plan, a release and small
 // parts.
 const (
-	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
+	maxPack    = MaxPoolBytes + MaxPlanBytes + maxCarriedRelease + 64<<20
 	maxAnswer  = 1 << 30
 	maxCarried = 1 << 20 // bound for the other kinds
 	// MaxCarriedNotices bounds the parties of a pack; each takes a few hundred bytes.
@@ -230,8 +230,8 @@ func openPlain(path string) (*os.File, error) {
 	return file, nil
 }
 
-// ReadCarried reads a carried file of at most its kind's size. The path "-" is standard input.
-func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
+// ReadCarriedFile reads a carried file of at most its kind's size. The path "-" is standard input.
+func ReadCarriedFile(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	if path != "-" {
 		file, err := openPlain(path)
 		if err != nil {
@@ -250,9 +250,9 @@ func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	return b, nil
 }
 
-// WriteCarried writes a carried file, whole or not at all. It replaces only a file of the same
+// WriteCarriedFile writes a carried file, whole or not at all. It replaces only a file of the same
 // kind, so an interrupted command can be repeated.
-func WriteCarried(path string, k FileKind, file []byte) error {
+func WriteCarriedFile(path string, k FileKind, file []byte) error {
 	there, err := openPlain(path)
 	if err == nil {
 		begins := make([]byte, len(k.begins()))
@@ -286,8 +286,8 @@ func fingerprint(of string, data ...[]byte) Fingerprint {
 	return Fingerprint(strings.Join(groups, "-"))
 }
 
-// Is reports whether a person typed this fingerprint, in any case and grouping.
-func (f Fingerprint) Is(typed string) bool {
+// Matches reports whether a person typed this fingerprint, in any case and grouping.
+func (f Fingerprint) Matches(typed string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if r == '-' || r == ' ' {

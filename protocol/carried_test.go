@@ -87,18 +87,18 @@ func TestCarriedFiles(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "a")
-	must(0, WriteCarried(file, RequestFile, request))
-	must(0, WriteCarried(file, RequestFile, request))
-	if got := must(ReadCarried(file, nil, RequestFile)); !bytes.Equal(got, request) {
+	must(0, WriteCarriedFile(file, RequestFile, request))
+	must(0, WriteCarriedFile(file, RequestFile, request))
+	if got := must(ReadCarriedFile(file, nil, RequestFile)); !bytes.Equal(got, request) {
 		t.Error("it reads back as something else")
 	}
 	must(0, os.WriteFile(file, []byte("precious"), 0o600))
-	if err := WriteCarried(file, RequestFile, request); err == nil ||
+	if err := WriteCarriedFile(file, RequestFile, request); err == nil ||
 		string(must(os.ReadFile(file))) != "precious" {
 		t.Errorf("another file was written over: %v", err)
 	}
 	must(0, os.Truncate(file, maxCarried+1))
-	if _, err := ReadCarried(file, nil, RequestFile); !errors.Is(err, ErrTooLarge) {
+	if _, err := ReadCarriedFile(file, nil, RequestFile); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a file that is too long: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestCarriedAnswer(t *testing.T) {
 	identity := func(name string, role Role) Identity {
 		return authority.identity("h:1", name, role, signer.Key())
 	}
-	read := func(file []byte, now time.Time) (Answer, error) {
+	read := func(file []byte, now time.Time) (CarriedAnswer, error) {
 		return ReadAnswer(file, authority.pool(), now)
 	}
 	ann, bob := identity("ann", RoleParty), identity("bob", RoleParty)
@@ -297,9 +297,9 @@ func TestFingerprints(t *testing.T) {
 	must(0, err)
 	_, two, err := must(NewEnrolment()).RequestFile()
 	must(0, err)
-	if len(one) != 29 || !one.Is(string(one)) ||
-		!one.Is(strings.ToUpper(strings.ReplaceAll(string(one), "-", " "))) ||
-		one.Is(string(two)) || one.Is("") || one.Is(string(one)[:28]) {
+	if len(one) != 29 || !one.Matches(string(one)) ||
+		!one.Matches(strings.ToUpper(strings.ReplaceAll(string(one), "-", " "))) ||
+		one.Matches(string(two)) || one.Matches("") || one.Matches(string(one)[:28]) {
 		t.Errorf("%s and %s", one, two)
 	}
 }

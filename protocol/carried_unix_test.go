@@ -17,8 +17,8 @@ func TestCarriedIsAFile(t *testing.T) {
 		t.Skip(err)
 	}
 	for what, do := range map[string]func() error{
-		"read":  func() error { _, err := ReadCarried(pipe, nil, PackFile); return err },
-		"write": func() error { return WriteCarried(pipe, PackFile, []byte("pack")) },
+		"read":  func() error { _, err := ReadCarriedFile(pipe, nil, PackFile); return err },
+		"write": func() error { return WriteCarriedFile(pipe, PackFile, []byte("pack")) },
 	} {
 		done := make(chan error, 1)
 		go func() { done <- do() }()

@@ -89,7 +89,7 @@ func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
 		return Identity{}, err
 	}
 	var t trust
-	if err := study.DecodeStrictly(told, &t); err != nil {
+	if err := study.DecodeStrictJSON(told, &t); err != nil {
 		return fail(fmt.Errorf("%w: %v", ErrDamaged, err))
 	}
 	if again, err := json.Marshal(t); err != nil || !bytes.Equal(again, told) {
@@ -105,7 +105,7 @@ func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
 	if newest := keys.Authority(); newest != nil && !bytes.Equal(newest, authority) {
 		return fail(fmt.Errorf("%w: its authority is not the one that its keys name", ErrDamaged))
 	}
-	if !coordinatorFingerprint(t.Signer, authority).Is(typed) {
+	if !coordinatorFingerprint(t.Signer, authority).Matches(typed) {
 		return fail(fmt.Errorf("%w: its coordinator is another one than the one whose fingerprint you gave: ask the operator to read it to you again; if it stays another one, somebody changed the file", ErrDenied))
 	}
 	root, err := x509.ParseCertificate(authority)

@@ -69,8 +69,8 @@ func (a *Assembly) Add(c *pb.Chunk) error {
 	return nil
 }
 
-// Whole returns the data, or ErrDamaged if some is missing.
-func (a *Assembly) Whole() ([]byte, error) {
+// Complete returns the data, or ErrDamaged if some is missing.
+func (a *Assembly) Complete() ([]byte, error) {
 	if uint64(len(a.Data)) != a.Size {
 		return nil, fmt.Errorf("%w: %d of %d bytes arrived", ErrDamaged, len(a.Data), a.Size)
 	}

@@ -29,12 +29,12 @@ import (
 type DialOptions struct {
 	// Coordinator is a host:port that replaces the identity's.
 	Coordinator string
-	// Timeout bounds a call; 0 means 30 s. Transfer bounds the transfer of a whole pool,
+	// Timeout bounds a call; 0 means 30 s. TransferTimeout bounds the transfer of a whole pool,
 	// contribution or release; 0 means 10 minutes.
-	Timeout, Transfer time.Duration
-	// Memory is a file for the newest document about the coordinator's ledger. Each call of Studies
-	// shows this document to the coordinator. If empty, the document is only in memory.
-	Memory string
+	Timeout, TransferTimeout time.Duration
+	// NewestSignedFile is a file for the newest document about the coordinator's ledger. Each call
+	// of Studies shows this document to the coordinator. If empty, the document is only in memory.
+	NewestSignedFile string
 	// Now is this machine's clock, which checks certificates; nil is the system's.
 	Now func() time.Time
 }
@@ -94,21 +94,21 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second
 	}
-	if o.Transfer == 0 {
-		o.Transfer = 10 * time.Minute
+	if o.TransferTimeout == 0 {
+		o.TransferTimeout = 10 * time.Minute
 	}
 	o.Now = clock.Clock{Now: o.Now}.Complete().Now
 	config, err := ClientTLS(ca, pair, o.Now)
 	if err != nil {
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}
-	held, err := openMemory(o.Memory, keys)
+	held, err := openMemory(o.NewestSignedFile, keys)
 	if err != nil {
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}
 	alive := keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}
 	if several(o.Coordinator) { // leaves a paused replica within 15 s; gRPC allows no shorter Time
-		alive = keepalive.ClientParameters{Time: PingEvery, Timeout: 5 * time.Second}
+		alive = keepalive.ClientParameters{Time: PingInterval, Timeout: 5 * time.Second}
 	}
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
 		target, option := replicas(o.Coordinator)
@@ -129,7 +129,7 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	return &Client{
 		line: l, enrolment: pb.NewEnrolmentClient(l), studies: pb.NewStudiesClient(l),
 		coordinator: o.Coordinator, ca: ca, keys: keys,
-		timeout: o.Timeout, transfer: o.Transfer, now: o.Now, memory: held,
+		timeout: o.Timeout, transfer: o.TransferTimeout, now: o.Now, memory: held,
 	}, nil
 }
 
@@ -202,11 +202,11 @@ type Summary struct {
 	Roster      int         `json:"roster"`
 	Contributed int         `json:"contributed"`
 	Minimum     int         `json:"minimum"`
-	// Mine reports that the caller has contributed.
-	Mine bool `json:"mine"`
-	// Lost reports that the caller's contribution is lost, and that the coordinator wants the same
-	// bytes again.
-	Lost bool `json:"lost,omitempty"`
+	// CallerContributed reports that the caller has contributed.
+	CallerContributed bool `json:"mine"`
+	// CallerLost reports that the caller's contribution is lost, and that the coordinator wants the
+	// same bytes again.
+	CallerLost bool `json:"lost,omitempty"`
 	// Amendments counts the plan's amendments. Deadline and Minimum are those in force.
 	Amendments int `json:"amendments,omitempty"`
 }
@@ -215,12 +215,12 @@ type Summary struct {
 // identifies the study. Plan and amendments have passed ParsePlan and ParseAmendments.
 type Study struct {
 	Summary
-	Plan          study.Plan     `json:"-"`
-	PlanBytes     []byte         `json:"-"`
-	PlanSignature []byte         `json:"-"`
-	Amendments    []study.Signed `json:"-"`
-	Chain         *study.Chain   `json:"-"`
-	PoolBytes     uint64         `json:"pool_bytes"`
+	Plan          study.Plan            `json:"-"`
+	PlanBytes     []byte                `json:"-"`
+	PlanSignature []byte                `json:"-"`
+	Amendments    []study.Signed        `json:"-"`
+	Chain         *study.AmendmentChain `json:"-"`
+	PoolBytes     uint64                `json:"pool_bytes"`
 	// ContributedBy, and the lists of parties after it, are for operators.
 	ContributedBy []string `json:"contributed_by"`
 	Missing       []string `json:"missing"`
@@ -240,11 +240,11 @@ type Study struct {
 	Forecast Signed `json:"-"`
 }
 
-// MaxForecast bounds the bytes of a forecast's document, which has about 1,500.
-const MaxForecast = 16 << 10
+// MaxForecastBytes bounds the bytes of a forecast's document, which has about 1,500.
+const MaxForecastBytes = 16 << 10
 
-// MaxAcceptance bounds the bytes of a helper's acceptance, which has about 2,100.
-const MaxAcceptance = 16 << 10
+// MaxAcceptanceBytes bounds the bytes of a helper's acceptance, which has about 2,100.
+const MaxAcceptanceBytes = 16 << 10
 
 // Listing is the reply to a poll: the studies that the caller may see, with what the reply proves
 // about the coordinator's clock, addresses and ledger.
@@ -252,16 +252,16 @@ type Listing struct {
 	Studies []Summary
 	// Skew is the lead of the coordinator's clock over this machine's.
 	Skew time.Duration
-	// Addresses are those of the coordinator's replicas, for Identity.Follow.
+	// Addresses are those of the coordinator's replicas, for Identity.WithKeys.
 	Addresses Addresses
-	// Back says how the coordinator's ledger contradicts what it signed earlier, which proves that
-	// the ledger was restored to an older state; else nil.
-	Back error
-	// HelperBack says how a helper's signatures on releases contradict each other, which proves
+	// CoordinatorRestored says how the coordinator's ledger contradicts what it signed earlier,
+	// which proves that the ledger was restored to an older state; else nil.
+	CoordinatorRestored error
+	// HelperRestored says how a helper's signatures on releases contradict each other, which proves
 	// that the helper was restored to an older state and may have drawn noise twice; else nil.
-	HelperBack error
-	// Forgot says why the coordinator's signed document could not be stored; else nil.
-	Forgot error
+	HelperRestored error
+	// StoreError says why the coordinator's signed document could not be stored; else nil.
+	StoreError error
 }
 
 // Studies lists opened studies for a party, all studies for an operator, newest first.
@@ -278,15 +278,15 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 		return Listing{}, fmt.Errorf("list studies: %w", FromStatus(err))
 	}
 	l := Listing{Skew: time.UnixMilli(reply.UnixMillis).Sub(c.now())}
-	if err := c.follow(SignedOf(reply.Successions)); err != nil {
+	if err := c.follow(SignedFromProto(reply.Successions)); err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
 	if l.Addresses, err = addressesOf(reply.Addresses, reply.Replicas,
 		c.Keys().Newest()); err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
-	l.HelperBack = c.HelperBack()
-	l.Back, l.Forgot, err = c.compare(reply.Head, held, head)
+	l.HelperRestored = c.HelperRestored()
+	l.CoordinatorRestored, l.StoreError, err = c.compare(reply.Head, held, head)
 	if err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
@@ -300,9 +300,9 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// PingEvery is the shortest interval at which a client checks that its connection still works. A
+// PingInterval is the shortest interval at which a client checks that its connection still works. A
 // server must allow it (keepalive.EnforcementPolicy).
-const PingEvery = 10 * time.Second
+const PingInterval = 10 * time.Second
 
 // listTime bounds the answer of one of several replicas. The system of a paused replica keeps its
 // connections open and accepts new ones, so its callers would wait for the whole timeout while
@@ -371,7 +371,7 @@ func summaryOf(s *pb.Summary) (Summary, error) {
 	return Summary{
 		Hash: study.Hash(s.PlanHash), Name: s.Name, Kind: s.Kind, State: study.State(s.State), Reason: s.Reason,
 		Deadline: time.UnixMilli(s.DeadlineUnixMillis).UTC(), Roster: int(s.Roster), Contributed: int(s.Contributed),
-		Minimum: int(s.Minimum), Mine: s.Mine, Lost: s.Lost, Amendments: int(s.Amendments),
+		Minimum: int(s.Minimum), CallerContributed: s.Mine, CallerLost: s.Lost, Amendments: int(s.Amendments),
 	}, nil
 }
 
@@ -406,19 +406,19 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 				return Study{}, err
 			}
 			s.PoolBytes = part.PoolBytes
-			if s.Helper, err = signedWithin(part.Helper, MaxAcceptance,
+			if s.Helper, err = signedWithin(part.Helper, MaxAcceptanceBytes,
 				"a helper's acceptance"); err != nil {
 				return Study{}, err
 			}
-			if s.Forecast, err = signedWithin(part.Forecast, MaxForecast+ed25519.SignatureSize,
+			if s.Forecast, err = signedWithin(part.Forecast, MaxForecastBytes+ed25519.SignatureSize,
 				"a forecast"); err != nil {
 				return Study{}, err
 			}
-			s.Amendments = append(s.Amendments, SignedOf(part.Amendments)...)
+			s.Amendments = append(s.Amendments, SignedFromProto(part.Amendments)...)
 		}
 		if part.Plan != nil {
 			if plan.Data == nil {
-				if part.Plan.Size > MaxPlan {
+				if part.Plan.Size > MaxPlanBytes {
 					return Study{}, fmt.Errorf("%w: a plan of %d bytes is announced", ErrTooLarge,
 						part.Plan.Size)
 				}
@@ -434,10 +434,10 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 		s.Awaited = append(s.Awaited, part.Awaited...)
 		for _, p := range part.Statuses {
 			s.Statuses = append(s.Statuses,
-				PartyStatus{p.Party, Wait(p.What), TimeOf(p.SeenUnixMillis)})
+				PartyStatus{p.Party, WaitReason(p.What), TimeOf(p.SeenUnixMillis)})
 		}
 	}
-	if s.PlanBytes, err = plan.Whole(); err != nil {
+	if s.PlanBytes, err = plan.Complete(); err != nil {
 		return Study{}, err
 	}
 	if err := c.Keys().Verify(PlanDocument, s.PlanBytes, s.PlanSignature); err != nil {
@@ -477,7 +477,7 @@ func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 
 // Contribute sends a party's contribution and returns the signed receipt once the contribution is
 // stored. A repeated call with the same bytes returns the same receipt; other bytes fail with
-// study.ErrOtherBytes.
+// study.ErrDifferentUpload.
 func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
@@ -525,8 +525,8 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	return err
 }
 
-// HelperBack returns the error that Listing.HelperBack reports.
-func (c *Client) HelperBack() error { return c.memory.helperBack() }
+// HelperRestored returns the error that Listing.HelperRestored reports.
+func (c *Client) HelperRestored() error { return c.memory.helperBack() }
 
 // Release fetches a study's release. If the release has another form (version of its format),
 // Release returns its bytes and study.ErrForm.
@@ -552,7 +552,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	if err != nil {
 		return fail(err)
 	}
-	if r.Document, err = a.Whole(); err != nil {
+	if r.Document, err = a.Complete(); err != nil {
 		return fail(err)
 	}
 	if r.Release, err = ParseRelease(r.Document, r.Signature, keys); err != nil &&

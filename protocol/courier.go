@@ -19,26 +19,26 @@ import (
 )
 
 var (
-	// ErrCarried says that the answer is a file to carry, and that nothing was sent. A later file
-	// confirms the answer's arrival.
-	ErrCarried = errors.New("carried by file")
-	// ErrOlder says that a newer file about the same study was read before.
-	ErrOlder = errors.New("older than what was read before")
+	// ErrToBeCarried says that the answer is a file to carry, and that nothing was sent. A later
+	// file confirms the answer's arrival.
+	ErrToBeCarried = errors.New("carried by file")
+	// ErrOlderFile says that a newer file about the same study was read before.
+	ErrOlderFile = errors.New("older than what was read before")
 )
 
 // CourierOptions name a courier's files.
 type CourierOptions struct {
-	// Out is the file for the answer; empty means that no answer is written.
-	Out string
+	// AnswerFile is the file for the answer; empty means that no answer is written.
+	AnswerFile string
 	// Notice and Answer return the paths of a study's newest notice, and of its first answer, which
 	// is secret.
 	Notice, Answer func(study.Hash) string
-	// Memory is as in DialOptions.
-	Memory string
+	// NewestSignedFile is as in DialOptions.
+	NewestSignedFile string
 	// Now is this machine's clock; nil is the system's.
 	Now func() time.Time
-	// Wrote, if not nil, is called after each effect is durable.
-	Wrote func(effect string)
+	// OnEffect, if not nil, is called after each effect is durable.
+	OnEffect func(effect string)
 }
 
 // Courier does a Client's work with carried files. It reads one pack and writes one answer.
@@ -54,8 +54,8 @@ type Courier struct {
 // OpenCourier reads a pack as one party and checks all signatures. It refuses one older than a pack
 // read before.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
-	if o.Wrote == nil {
-		o.Wrote = func(string) {}
+	if o.OnEffect == nil {
+		o.OnEffect = func(string) {}
 	}
 	o.Now = clock.Clock{Now: o.Now}.Complete().Now
 	caller, err := id.Caller()
@@ -74,11 +74,11 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if c.opened, err = openPack(p, keys, c.party); err != nil {
 		return nil, err
 	}
-	if c.memory, err = openMemory(o.Memory, c.keys); err != nil {
+	if c.memory, err = openMemory(o.NewestSignedFile, c.keys); err != nil {
 		return nil, fmt.Errorf("read %s: %w", PackFile, err)
 	}
 	// fail now, before the ledger is charged
-	if c.Answers() && c.study.State == study.Open && c.keyless() {
+	if c.CanAnswer() && c.study.State == study.Open && c.keyless() {
 		return nil, fmt.Errorf("read %s: %w", PackFile, errNoKey)
 	}
 	return c, c.keepNotice()
@@ -116,7 +116,7 @@ func (c *Courier) keepNotice() error {
 		}
 		if c.notice.At.Before(before.At) {
 			return fmt.Errorf("read %s: %w: it was made on %s, and one of %s was read here: ask the operator for a new one",
-				PackFile, ErrOlder, c.notice.At.Format(time.RFC3339),
+				PackFile, ErrOlderFile, c.notice.At.Format(time.RFC3339),
 				before.At.Format(time.RFC3339))
 		}
 		if bytes.Equal(held.Document, c.signed.Document) {
@@ -135,31 +135,31 @@ func (c *Courier) keepNotice() error {
 	if err := WriteSecret(c.noticeFile(), append(text, '\n')); err != nil {
 		return fmt.Errorf("keep notice: %w", err)
 	}
-	c.options.Wrote("notice stored")
+	c.options.OnEffect("notice stored")
 	return nil
 }
 
-// Answers reports whether an answer can be written: a folder for it is given, and the file is no
+// CanAnswer reports whether an answer can be written: a folder for it is given, and the file is no
 // receipt.
-func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receipt == nil }
+func (c *Courier) CanAnswer() bool { return c.options.AnswerFile != "" && c.signed.receipt == nil }
 
 // Answered reports whether an answer was written, and whether it declines.
 func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
 
-// About returns the file's study without the errors that the calls of a connection have.
-func (c *Courier) About() Study { return c.study }
+// StudyOfFile returns the file's study without the errors that the calls of a connection have.
+func (c *Courier) StudyOfFile() Study { return c.study }
 
 // Studies lists the pack's study. Skew shows only whether the coordinator's clock is ahead. Whether
 // it is behind cannot be known, because files take time.
 func (c *Courier) Studies(context.Context) (Listing, error) {
 	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()),
-		HelperBack: c.memory.helperBack()}
+		HelperRestored: c.memory.helperBack()}
 	shown := ShownHead{NoticeDocument, c.signed.Document, c.signed.Signature}
 	// A file about another study may be older than the stored document, and that is no fault.
 	if _, before := c.memory.newest(); before.Sequence != c.notice.Ledger.Sequence {
-		l.Forgot = c.memory.keep(shown, c.notice.Ledger, c.keys)
+		l.StoreError = c.memory.keep(shown, c.notice.Ledger, c.keys)
 	} else if before.Hash != c.notice.Ledger.Hash && before.Sequence > 0 {
-		l.Back = fmt.Errorf("the coordinator signed two different entries %d of its ledger: it was put back to an older state and went on", before.Sequence)
+		l.CoordinatorRestored = fmt.Errorf("the coordinator signed two different entries %d of its ledger: it was put back to an older state and went on", before.Sequence)
 	}
 	return l, nil
 }
@@ -258,34 +258,34 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep answer: %w", err)
 	}
-	c.options.Wrote("answer sealed")
+	c.options.OnEffect("answer sealed")
 	return k.File, nil
 }
 
 func (c *Courier) carry(a answered) error {
-	if c.options.Out == "" {
-		return fmt.Errorf("%w: nothing was written, since no file was named for it", ErrCarried)
+	if c.options.AnswerFile == "" {
+		return fmt.Errorf("%w: nothing was written, since no file was named for it", ErrToBeCarried)
 	}
 	file, err := c.answer(a)
 	if err == nil {
-		err = WriteCarried(c.options.Out, AnswerFile, file)
+		err = WriteCarriedFile(c.options.AnswerFile, AnswerFile, file)
 	}
 	if err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	c.answers, c.declined = true, a.Body == nil
-	c.options.Wrote("answer written")
-	return ErrCarried
+	c.options.OnEffect("answer written")
+	return ErrToBeCarried
 }
 
 // Contribute returns the receipt, if the file has one. Otherwise it writes the answer, always the
-// same bytes, and fails with ErrCarried.
+// same bytes, and fails with ErrToBeCarried.
 func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
 	}
 	if plan != c.notice.Plan {
-		return fail(study.ErrOtherPlan)
+		return fail(study.ErrDifferentPlan)
 	}
 	if c.signed.receipt == nil {
 		return fail(c.carry(answered{Body: append([]byte{}, body...)}))
@@ -310,7 +310,7 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 	return r, nil
 }
 
-// Decline writes an answer that declines, and returns ErrCarried.
+// Decline writes an answer that declines, and returns ErrToBeCarried.
 func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
 
 // Release reads the release from the file. It fails with ErrDenied for a party that the plan does

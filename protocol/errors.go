@@ -40,8 +40,8 @@ var reasons = []struct {
 	code   codes.Code
 	reason string
 }{
-	{study.ErrOtherBytes, codes.AlreadyExists, "OTHER_BYTES"},
-	{study.ErrOtherPlan, codes.FailedPrecondition, "OTHER_PLAN"},
+	{study.ErrDifferentUpload, codes.AlreadyExists, "OTHER_BYTES"},
+	{study.ErrDifferentPlan, codes.FailedPrecondition, "OTHER_PLAN"},
 	{study.ErrNotEnrolled, codes.PermissionDenied, "NOT_ENROLLED"},
 	{study.ErrNotOpen, codes.FailedPrecondition, "NOT_OPEN"},
 	{study.ErrContribution, codes.InvalidArgument, "CONTRIBUTION"},
@@ -175,8 +175,8 @@ func unavailable(text string) error {
 	return &remoteError{text, ErrUnavailable}
 }
 
-// Retry reports whether a later attempt may succeed.
-func Retry(err error) bool {
+// IsRetryable reports whether a later attempt may succeed.
+func IsRetryable(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrHelper) || errors.Is(err, ErrBusy) ||
 		errors.Is(err, ErrClock) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -64,10 +64,10 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckPerson refuses a text that cannot be a person's name. Names may have letters of any script,
-// as in Anna O'Brien-Müller. Words by which an audit line calls the policy or the ledger are
-// refused.
-func CheckPerson(name string) error {
+// CheckPersonName refuses a text that cannot be a person's name. Names may have letters of any
+// script, as in Anna O'Brien-Müller. Words by which an audit line calls the policy or the ledger
+// are refused.
+func CheckPersonName(name string) error {
 	ok := utf8.RuneCountInString(name) <= 63 && !strings.HasSuffix(name, " ")
 	before := ' '
 	for _, c := range name {
@@ -77,7 +77,7 @@ func CheckPerson(name string) error {
 		before = c
 	}
 	if name == "" || !ok {
-		return fmt.Errorf("name %q: give 1 to %s", name, PersonRule)
+		return fmt.Errorf("name %q: give 1 to %s", name, PersonNameRule)
 	}
 	if slices.Contains([]string{"policy", "ledger", "person"}, strings.ToLower(name)) {
 		return fmt.Errorf("name %q: the audit log has this word for who is no person: give a "+
@@ -86,8 +86,8 @@ func CheckPerson(name string) error {
 	return nil
 }
 
-// PersonRule is the rule for a person's name, for a form.
-const PersonRule = "63 letters, digits, single spaces, points, dashes, underscores or apostrophes, a " +
+// PersonNameRule is the rule for a person's name, for a form.
+const PersonNameRule = "63 letters, digits, single spaces, points, dashes, underscores or apostrophes, a " +
 	"letter or digit first"
 
 // CheckAddresses checks each of a list of addresses with commas between them.
@@ -170,9 +170,9 @@ type Identity struct {
 // Keys returns the coordinator's signing keys that this identity knows.
 func (id Identity) Keys() (Keys, error) { return FollowKeys(id.Signer, id.Successions) }
 
-// Follow returns the identity with the coordinator's newer keys and addresses, as a Listing has
+// WithKeys returns the identity with the coordinator's newer keys and addresses, as a Listing has
 // them, and whether it changed. The new identity trusts only the new authority.
-func (id Identity) Follow(k Keys, addresses Addresses) (_ Identity, news bool) {
+func (id Identity) WithKeys(k Keys, addresses Addresses) (_ Identity, news bool) {
 	if news = id.moves(addresses); news {
 		id.Coordinator, id.AddressesNumber = addresses.List, addresses.Number
 	}

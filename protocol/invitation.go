@@ -89,8 +89,8 @@ func LoadEnrolment(path string) (Enrolment, error) {
 	return Enrolment{key}, nil
 }
 
-// EnrolmentAt loads the key of a file, or makes and saves one if there is no file.
-func EnrolmentAt(path string) (Enrolment, error) {
+// LoadOrMakeEnrolment loads the key of a file, or makes and saves one if there is no file.
+func LoadOrMakeEnrolment(path string) (Enrolment, error) {
 	e, err := LoadEnrolment(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if e, err = NewEnrolment(); err == nil {

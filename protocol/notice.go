@@ -18,20 +18,20 @@ type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`
 	// At is the coordinator's time.
-	At          time.Time    `json:"at"`
-	State       study.State  `json:"state"`
-	Reason      string       `json:"reason"`
-	Contributed int          `json:"contributed"`
-	Mine        bool         `json:"mine"`
-	Lost        bool         `json:"lost"`
-	Amendments  int          `json:"amendments"`
-	Ledger      privacy.Head `json:"ledger"`
+	At                time.Time    `json:"at"`
+	State             study.State  `json:"state"`
+	Reason            string       `json:"reason"`
+	Contributed       int          `json:"contributed"`
+	CallerContributed bool         `json:"mine"`
+	CallerLost        bool         `json:"lost"`
+	Amendments        int          `json:"amendments"`
+	Ledger            privacy.Head `json:"ledger"`
 	// SealKey is the SHA-256 of the public key to which answers are encrypted, empty if the study
 	// takes none.
 	SealKey keyDigest `json:"seal_key"`
-	// Run identifies the coordinator's process that signed. A party that shows this notice has
-	// received everything that the coordinator sent to it before that process started.
-	Run keyDigest `json:"run"`
+	// ProcessID identifies the coordinator's process that signed. A party that shows this notice
+	// has received everything that the coordinator sent to it before that process started.
+	ProcessID keyDigest `json:"run"`
 }
 
 type keyDigest []byte
@@ -60,7 +60,7 @@ func ParseNotice(s Signed, keys Keys) (Notice, error) {
 }
 
 func decodeNotice(document []byte, n *Notice) error {
-	if err := study.DecodeStrictly(document, n); err != nil {
+	if err := study.DecodeStrictJSON(document, n); err != nil {
 		return fmt.Errorf("%w: notice: %v", ErrDamaged, err)
 	}
 	if again, err := json.Marshal(n); err != nil || !bytes.Equal(again, document) {

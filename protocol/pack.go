@@ -63,7 +63,7 @@ func decodePack(file []byte) (p pack, err error) {
 		receipt, _ := r.maybe("notice.receipt", maxCarriedDocument)
 		p.notices = append(p.notices, carriedNotice{one[0], receipt})
 	}
-	p.plan = Signed{Document: r.take("plan", MaxPlan),
+	p.plan = Signed{Document: r.take("plan", MaxPlanBytes),
 		Signature: r.take("plan.signature", maxCarriedDocument)}
 	p.amendments = r.documents("amendment", study.MaxAmendments)
 	p.helper = r.documents("helper", 1)
@@ -72,11 +72,11 @@ func decodePack(file []byte) (p pack, err error) {
 		p.release = Signed{Document: document,
 			Signature: r.take("release.signature", maxCarriedDocument)}
 	}
-	p.pool, _ = r.maybe("pool", MaxPool)
+	p.pool, _ = r.maybe("pool", MaxPoolBytes)
 	if err := r.end(); err != nil {
 		return pack{}, err
 	}
-	if err := study.DecodeStrictly(keys, &p.successions); err != nil {
+	if err := study.DecodeStrictJSON(keys, &p.successions); err != nil {
 		return pack{}, fmt.Errorf("read %s: %w: its keys: %v", PackFile, ErrDamaged, err)
 	}
 	if again, err := json.Marshal(p.successions); err != nil || string(again) != string(keys) {
@@ -197,7 +197,7 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	o.study = Study{
 		Summary: Summary{
 			Hash: hash, Name: plan.Name, Kind: plan.Kind, State: n.State, Reason: n.Reason, Deadline: chain.Ending().Deadline, Roster: len(plan.Roster),
-			Contributed: n.Contributed, Minimum: chain.Ending().Minimum, Mine: n.Mine, Lost: n.Lost, Amendments: chain.Len(),
+			Contributed: n.Contributed, Minimum: chain.Ending().Minimum, CallerContributed: n.CallerContributed, CallerLost: n.CallerLost, Amendments: chain.Len(),
 		},
 		Plan: plan, PlanBytes: p.plan.Document, PlanSignature: p.plan.Signature, Amendments: p.amendments, Chain: chain, PoolBytes: uint64(len(p.pool)),
 	}

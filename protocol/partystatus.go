@@ -8,23 +8,23 @@ import (
 	"caucus/study"
 )
 
-// Wait is the public reason why a party has not contributed to an open study.
-type Wait string
+// WaitReason is the public reason why a party has not contributed to an open study.
+type WaitReason string
 
 // Each reason follows from the plan, from the party's policy, ledger, declaration, people and
 // clock, and from the helper's acceptance that this coordinator passes on.
 const (
-	WaitApproval Wait = "approval"
-	WaitSource   Wait = "source"
-	WaitDeclined Wait = "declined"
-	WaitClock    Wait = "clock"
-	WaitDeadline Wait = "deadline"
-	WaitHelper   Wait = "helper"
-	WaitDay      Wait = "day"
-	WaitLedger   Wait = "ledger"
+	WaitApproval WaitReason = "approval"
+	WaitSource   WaitReason = "source"
+	WaitDeclined WaitReason = "declined"
+	WaitClock    WaitReason = "clock"
+	WaitDeadline WaitReason = "deadline"
+	WaitHelper   WaitReason = "helper"
+	WaitDay      WaitReason = "day"
+	WaitLedger   WaitReason = "ledger"
 )
 
-var waitWords = map[Wait]string{
+var waitWords = map[WaitReason]string{
 	WaitApproval: "a person there has to approve it",
 	WaitSource:   "nobody there has declared the source that it asks for",
 	WaitDeclined: "it takes no part: its policy or its ledger does not allow it, or a person there refused",
@@ -35,20 +35,20 @@ var waitWords = map[Wait]string{
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 
-// Known reports whether w is one of the reasons above. The coordinator passes on no others.
-func (w Wait) Known() bool { return waitWords[w] != "" }
+// Valid reports whether w is one of the reasons above. The coordinator passes on no others.
+func (w WaitReason) Valid() bool { return waitWords[w] != "" }
 
 // Words says the reason to an operator, about "it", the party. An unknown reason gives "".
-func (w Wait) Words() string { return waitWords[w] }
+func (w WaitReason) Words() string { return waitWords[w] }
 
 // Heartbeat is a party's report about itself in each call of Studies.
 type Heartbeat struct {
-	// Run is a random number that the party's process drew at its start.
-	Run []byte
+	// ProcessID is a random number that the party's process drew at its start.
+	ProcessID []byte
 	// Waits says why open studies wait for this party.
-	Waits map[study.Hash]Wait
-	// Holds lists studies of which the party has the release, newest first.
-	Holds []study.Hash
+	Waits map[study.Hash]WaitReason
+	// HeldReleases lists studies of which the party has the release, newest first.
+	HeldReleases []study.Hash
 }
 
 // MaxWaits bounds the waits and the releases in a heartbeat.
@@ -64,13 +64,13 @@ func (c *Client) SetHeartbeat(r Heartbeat) {
 func (c *Client) reported(to *pb.ListRequest) {
 	c.heartbeatMu.Lock()
 	defer c.heartbeatMu.Unlock()
-	to.Run = c.heartbeat.Run
+	to.Run = c.heartbeat.ProcessID
 	for h, what := range c.heartbeat.Waits {
 		if len(to.Waits) < MaxWaits {
 			to.Waits = append(to.Waits, &pb.Wait{PlanHash: h[:], What: string(what)})
 		}
 	}
-	for _, h := range c.heartbeat.Holds[:min(len(c.heartbeat.Holds), MaxWaits)] {
+	for _, h := range c.heartbeat.HeldReleases[:min(len(c.heartbeat.HeldReleases), MaxWaits)] {
 		to.Holds = append(to.Holds, h[:])
 	}
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int {
@@ -82,16 +82,16 @@ func (c *Client) reported(to *pb.ListRequest) {
 type PartyStatus struct {
 	Party string `json:"party"`
 	// Wait is empty if the party reported none.
-	Wait Wait `json:"waits_for,omitempty"`
-	// Seen is the time of the last call since the coordinator started, else zero.
-	Seen time.Time `json:"seen,omitzero"`
+	Wait WaitReason `json:"waits_for,omitempty"`
+	// LastCall is the time of the last call since the coordinator started, else zero.
+	LastCall time.Time `json:"seen,omitzero"`
 }
 
 // Words describes the status. now is the coordinator's time.
 func (p PartyStatus) Words(now time.Time) string {
 	seen := "has not called since the coordinator started"
-	if !p.Seen.IsZero() {
-		seen = "called " + TimeAgo(now.Sub(p.Seen))
+	if !p.LastCall.IsZero() {
+		seen = "called " + TimeAgo(now.Sub(p.LastCall))
 	}
 	if p.Wait == "" {
 		return p.Party + ": " + seen

@@ -17,7 +17,7 @@ func TestCheckPerson(t *testing.T) {
 		"<b>": false, "policy": false, "Policy": false, "ledger": false, "person": false,
 		strings.Repeat("a", 64): false, "\xff": false,
 	} {
-		if err := CheckPerson(name); (err == nil) != ok {
+		if err := CheckPersonName(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"caucus/study/kinds"
 )
 
-// MaxPlan bounds a plan's bytes, which are mostly map and roster: 30 bytes for each of 100,000
+// MaxPlanBytes bounds a plan's bytes, which are mostly map and roster: 30 bytes for each of 100,000
 // parties, and a projection from 784 columns to 50.
-const MaxPlan = 3 << 20
+const MaxPlanBytes = 3 << 20
 
 // ParsePlan reads the canonical bytes of a plan that daemons may run, and returns its hash. It
 // checks the plan like kinds.ParsePlan. It also refuses simulated plans, and plans without roster,
@@ -19,8 +19,8 @@ func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 		return study.Plan{}, study.Hash{}, fmt.Errorf("%w: %s", study.ErrPlan,
 			fmt.Sprintf(format, args...))
 	}
-	if len(canonical) > MaxPlan {
-		return refuse("it has %d bytes, at most %d are taken: use a smaller map or roster", len(canonical), MaxPlan)
+	if len(canonical) > MaxPlanBytes {
+		return refuse("it has %d bytes, at most %d are taken: use a smaller map or roster", len(canonical), MaxPlanBytes)
 	}
 	p, err := kinds.ParsePlan(canonical)
 	if err != nil {
@@ -46,6 +46,6 @@ func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	return p, study.HashOf(canonical), nil
 }
 
-// Final reports whether a study is over: released, or failed. An amendment may still reopen a
+// IsFinal reports whether a study is over: released, or failed. An amendment may still reopen a
 // failed one if no noise was drawn.
-func Final(s study.State) bool { return s == study.Released || s == study.Failed }
+func IsFinal(s study.State) bool { return s == study.Released || s == study.Failed }

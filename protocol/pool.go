@@ -12,8 +12,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// MaxPool bounds a pool's canonical bytes.
-const MaxPool = 512 << 20
+// MaxPoolBytes bounds a pool's canonical bytes.
+const MaxPoolBytes = 512 << 20
 
 // Pool fetches a study's pool in canonical bytes (auxdata.ReadCSV reads them) and checks them
 // against the plan's digest. If folder is not empty, it stores the pool there as pool-DIGEST.csv,
@@ -79,7 +79,7 @@ func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io
 	if err := receive(stream, a, keep); err != nil {
 		return nil, err
 	}
-	data, err := a.Whole()
+	data, err := a.Complete()
 	if err != nil {
 		return nil, err
 	}

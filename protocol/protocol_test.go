@@ -78,7 +78,7 @@ func TestChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, err := a.Whole(); err != nil || !bytes.Equal(got, data) {
+		if got, err := a.Complete(); err != nil || !bytes.Equal(got, data) {
 			t.Fatalf("%d bytes of %d: %v", len(got), len(data), err)
 		}
 	})
@@ -135,7 +135,7 @@ func TestErrorsTravel(t *testing.T) {
 		}
 	}
 	if here := FromStatus(Status(errors.New("secret"))); strings.Contains(here.Error(), "secret") ||
-		!Retry(here) {
+		!IsRetryable(here) {
 		t.Errorf("an internal error arrives as %v", here)
 	}
 	for code, want := range map[codes.Code]error{

@@ -66,7 +66,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("not a release file, as caucus study result --out writes: %w", err)
 	}
 	var f signedReleaseFile
-	err := study.DecodeStrictly(file, &f)
+	err := study.DecodeStrictJSON(file, &f)
 	switch {
 	case errors.Is(err, io.EOF):
 		err = errors.New("it is empty: fetch it again")
@@ -93,7 +93,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if _, err := checkForm(r.Document); err != nil {
 		return SignedRelease{}, fmt.Errorf("read release: %w", err)
 	}
-	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
+	if err := study.DecodeStrictJSON(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
 	// Refuse repeated names and names in another case, because other programs would read them
@@ -162,7 +162,7 @@ func ParseRelease(document, signature []byte, key Verifier) (study.Release, erro
 	if err := d.Decode(&r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
 	}
-	if _, err := kinds.Claimed(r); err != nil {
+	if _, err := kinds.ClaimedPlan(r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if r.Simulated {

@@ -16,8 +16,8 @@ func SealSuite() (hpke.KEM, hpke.KDF, hpke.AEAD) {
 	return hpke.MLKEM768X25519(), hpke.HKDFSHA256(), hpke.AES256GCM()
 }
 
-// SharePurpose is HPKE's info of a helper's share (SealSuite). A share encrypted for another purpose does
-// not open.
+// SharePurpose is HPKE's info of a helper's share (SealSuite). A share encrypted for another
+// purpose does not open.
 const SharePurpose = "caucus helper share 2"
 
 // SealOverhead is the number of bytes that the encryption adds to a share.
@@ -55,22 +55,22 @@ type ShareBinding struct {
 	Acceptance study.Hash
 	Party      study.PartyID
 	Weight     int64 // ballots or records, public
-	// Head is the nonce and the public share, the same for both servers.
-	Head []byte
-	// Other is the SHA-256 of the other server's part.
-	Other [sha256.Size]byte
+	// CommonPart is the nonce and the public share, the same for both servers.
+	CommonPart []byte
+	// OtherDigest is the SHA-256 of the other server's part.
+	OtherDigest [sha256.Size]byte
 }
 
 // Bytes returns HPKE's associated data. Each field has a fixed length, or its length comes before
 // it.
 func (s ShareBinding) Bytes() []byte {
 	out := append(append([]byte("helper"), s.Plan[:]...), s.Acceptance[:]...)
-	for _, field := range [][]byte{[]byte(s.Party), s.Head} {
+	for _, field := range [][]byte{[]byte(s.Party), s.CommonPart} {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(field)))
 		out = append(out, field...)
 	}
 	out = binary.BigEndian.AppendUint64(out, uint64(s.Weight))
-	return append(out, s.Other[:]...)
+	return append(out, s.OtherDigest[:]...)
 }
 
 // SealShare encrypts a helper's share to its public key.

@@ -17,13 +17,13 @@ import (
 // ShownHead is a document in which a coordinator signed its ledger's head. A client shows it to the
 // coordinator. If the ledger lacks the signed entry, the ledger was restored from an old backup.
 type ShownHead struct {
-	Kind      Document `json:"kind"`
-	Document  []byte   `json:"document"`
-	Signature []byte   `json:"signature"`
+	Kind      DocumentKind `json:"kind"`
+	Document  []byte       `json:"document"`
+	Signature []byte       `json:"signature"`
 }
 
-// MaxShown bounds a shown document. Heads and receipts have a few hundred bytes.
-const MaxShown = 64 << 10
+// MaxShownBytes bounds a shown document. Heads and receipts have a few hundred bytes.
+const MaxShownBytes = 64 << 10
 
 // SignedHead signs only a ledger's head, so the same head always gives the same bytes.
 func SignedHead(h privacy.Head, s *Signer) ShownHead {
@@ -43,8 +43,8 @@ func (s ShownHead) Head(key Verifier) (privacy.Head, error) {
 	fail := func(err error) (privacy.Head, error) {
 		return privacy.Head{}, fmt.Errorf("%w: %s: %v", ErrDamaged, s.Kind, err)
 	}
-	if len(s.Document) > MaxShown {
-		return fail(fmt.Errorf("it has more than %d bytes", MaxShown))
+	if len(s.Document) > MaxShownBytes {
+		return fail(fmt.Errorf("it has more than %d bytes", MaxShownBytes))
 	}
 	switch s.Kind {
 	case HeadDocument:
@@ -100,12 +100,12 @@ func (s ShownHead) proto() *pb.Shown {
 	return &pb.Shown{Kind: string(s.Kind), Document: s.Document, Signature: s.Signature}
 }
 
-// ShownHeadOf reads a caller's document; the zero Shown if there is none.
-func ShownHeadOf(s *pb.Shown) ShownHead {
+// ShownHeadFromProto reads a caller's document; the zero Shown if there is none.
+func ShownHeadFromProto(s *pb.Shown) ShownHead {
 	if s == nil {
 		return ShownHead{}
 	}
-	return ShownHead{Document(s.Kind), s.Document, s.Signature}
+	return ShownHead{DocumentKind(s.Kind), s.Document, s.Signature}
 }
 
 // memory keeps the newest document that the coordinator signed, in a file if path is set. The
@@ -117,12 +117,12 @@ type memory struct {
 	mu      sync.Mutex // guards the fields below and the file
 	held    ShownHead
 	head    privacy.Head
-	helpers []HelperLine // states of helpers from releases, each only once
+	helpers []HelperRelease // states of helpers from releases, each only once
 }
 
 type remembered struct {
 	ShownHead
-	Helpers []HelperLine `json:"helpers,omitempty"`
+	Helpers []HelperRelease `json:"helpers,omitempty"`
 }
 
 func openMemory(path string, keys Verifier) (*memory, error) {
@@ -169,7 +169,7 @@ func (m *memory) newest() (ShownHead, privacy.Head) {
 func (m *memory) keep(s ShownHead, head privacy.Head, keys Verifier) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.held.Kind != "" && head.Sequence <= m.head.Sequence || len(s.Document) > MaxShown {
+	if m.held.Kind != "" && head.Sequence <= m.head.Sequence || len(s.Document) > MaxShownBytes {
 		return nil
 	}
 	if err := m.read(keys); err != nil || m.held.Kind != "" && head.Sequence <= m.head.Sequence {
@@ -180,7 +180,7 @@ func (m *memory) keep(s ShownHead, head privacy.Head, keys Verifier) error {
 }
 
 func (m *memory) keepHelper(r study.Release, keys Verifier) error {
-	l, ok := HelperLineOf(r)
+	l, ok := HelperReleaseOf(r)
 	if !ok {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (m *memory) keepHelper(r study.Release, keys Verifier) error {
 	return m.write()
 }
 
-func (m *memory) add(l HelperLine) {
+func (m *memory) add(l HelperRelease) {
 	if !slices.Contains(m.helpers, l) {
 		m.helpers = append(m.helpers, l)
 	}
@@ -205,7 +205,7 @@ func (m *memory) add(l HelperLine) {
 func (m *memory) helperBack() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return CheckHelperLines(m.helpers)
+	return CheckHelperReleases(m.helpers)
 }
 
 // write writes the file. The caller holds mu.

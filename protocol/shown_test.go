@@ -37,7 +37,7 @@ func TestShown(t *testing.T) {
 		other := s
 		other.Kind = PlanDocument
 		long := s
-		long.Document = append(make([]byte, 0, MaxShown+1), s.Document...)[:MaxShown+1]
+		long.Document = append(make([]byte, 0, MaxShownBytes+1), s.Document...)[:MaxShownBytes+1]
 		for how, bad := range map[string]ShownHead{"a made-up number": made, "another kind": other,
 			"nothing": {}, "too long": long} {
 			if have, err := bad.Head(signer.Key()); !errors.Is(err, ErrDamaged) {
@@ -54,15 +54,15 @@ func TestShown(t *testing.T) {
 // when it signed the other, whatever lies between them. Remembered lines survive a restart, and
 // several processes share them.
 func TestHelperLines(t *testing.T) {
-	at := func(key, step, sequence, hash, previous byte) HelperLine {
-		return HelperLine{Key: SignerKey{key}, Step: int64(step),
-			Line: privacy.Head{Sequence: int64(sequence),
+	at := func(key, step, sequence, hash, previous byte) HelperRelease {
+		return HelperRelease{Key: SignerKey{key}, Step: int64(step),
+			LedgerHead: privacy.Head{Sequence: int64(sequence),
 				Hash: privacy.Digest{hash}}, Previous: privacy.Digest{previous}}
 	}
-	good := []HelperLine{at(1, 9, 2, 2, 1), at(2, 5, 2, 7, 1), at(1, 30, 3, 3, 2),
+	good := []HelperRelease{at(1, 9, 2, 2, 1), at(2, 5, 2, 7, 1), at(1, 30, 3, 3, 2),
 		at(1, 40, 9, 9, 8)}
 	for name, c := range map[string]struct {
-		more HelperLine
+		more HelperRelease
 		back bool
 	}{
 		"an older one":                {at(1, 4, 1, 1, 0), false},
@@ -75,20 +75,20 @@ func TestHelperLines(t *testing.T) {
 		"after a line that is not":    {at(1, 35, 4, 4, 7), true},
 		"before a line that is not":   {at(1, 35, 8, 7, 7), true},
 	} {
-		if err := CheckHelperLines(append(slices.Clone(good), c.more)); (err != nil) != c.back {
+		if err := CheckHelperReleases(append(slices.Clone(good), c.more)); (err != nil) != c.back {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 
 	helper, keys := must(NewSigner()), must(NewSigner()).Key()
 	made := func(id string) (r study.Release) {
-		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+		ledger := must(privacy.Open(privacy.NewMemoryJournal(), privacy.Config{}))
 		must(0, ledger.Spend(t.Context(), id,
 			privacy.Cost{Unit: privacy.Record, Pure: big.NewRat(1, 1), Rho: big.NewRat(1, 2)}))
-		line, _, err := ledger.Line(t.Context(), id)
+		line, _, err := ledger.FindLine(t.Context(), id)
 		must(0, err)
 		r.Published = [][]byte{{1}, []byte(id)}
-		r.Aggregated = &study.Aggregated{Line: &line, Step: 3,
+		r.Aggregated = &study.TwoServerProof{HelperLine: &line, Step: 3,
 			Keys: [2]string{"", helper.Key().String()}}
 		r.Aggregated.Shares[1] = helper.Sign(ShareDocument, AggregateShareOf(r, 1).Document)
 		return r
@@ -157,7 +157,8 @@ func TestKeys(t *testing.T) {
 	}
 	good := []Signed{link(0, 1, 0), link(1, 2, 1)}
 	k := must(FollowKeys(signers[0].Key(), good))
-	if k.Newest() != signers[2].Key() || !k.Hold(signers[1].Key()) || k.Hold(signers[3].Key()) {
+	if k.Newest() != signers[2].Key() || !k.Contains(signers[1].Key()) ||
+		k.Contains(signers[3].Key()) {
 		t.Errorf("newest %s", k.Newest())
 	}
 	for i, s := range signers {
@@ -167,7 +168,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	for i, want := range []int{2, 1, 0, 2} {
-		if have := len(k.Since(signers[i].Key())); have != want {
+		if have := len(k.SuccessionsSince(signers[i].Key())); have != want {
 			t.Errorf("since key %d: %d successions, want %d", i, have, want)
 		}
 	}
@@ -196,12 +197,12 @@ func TestKeys(t *testing.T) {
 // TestSignedWithin: documents that a coordinator passes on have bounded size, so it cannot fill a
 // party's disk.
 func TestSignedWithin(t *testing.T) {
-	p := &pb.Signed{Document: make([]byte, MaxForecast), Signature: make([]byte, 64)}
-	if s, err := signedWithin(p, MaxForecast+64, "a forecast"); err != nil ||
-		len(s.Document) != MaxForecast {
+	p := &pb.Signed{Document: make([]byte, MaxForecastBytes), Signature: make([]byte, 64)}
+	if s, err := signedWithin(p, MaxForecastBytes+64, "a forecast"); err != nil ||
+		len(s.Document) != MaxForecastBytes {
 		t.Errorf("the largest: %v", err)
 	}
-	if _, err := signedWithin(p, MaxForecast+63, "a forecast"); !errors.Is(err, ErrTooLarge) {
+	if _, err := signedWithin(p, MaxForecastBytes+63, "a forecast"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("one byte more: %v", err)
 	}
 	if s, err := signedWithin(nil, 0, "a forecast"); err != nil || s.Document != nil {

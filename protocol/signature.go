@@ -14,42 +14,43 @@ import (
 	"caucus/study"
 )
 
-// Document is a kind of signed document. The kind is the signature's context (Ed25519ctx, RFC
+// DocumentKind is a kind of signed document. The kind is the signature's context (Ed25519ctx, RFC
 // 8032), so a signature of one kind is never valid for another.
-type Document string
+type DocumentKind string
 
 const (
 	// PlanDocument: a study's plan, by the coordinator. Its bytes are what a plan's hash names.
-	PlanDocument Document = "caucus plan 1"
+	PlanDocument DocumentKind = "caucus plan 1"
 	// ForecastDocument: the operator's forecast beside a plan, by the coordinator.
-	ForecastDocument Document = "caucus forecast 1"
+	ForecastDocument DocumentKind = "caucus forecast 1"
 	// ReceiptDocument: a Receipt, by the coordinator.
-	ReceiptDocument Document = "caucus receipt 1"
+	ReceiptDocument DocumentKind = "caucus receipt 1"
 	// ReleaseDocument: a study.Release, by the coordinator.
-	ReleaseDocument Document = "caucus release 1"
+	ReleaseDocument DocumentKind = "caucus release 1"
 	// HeadDocument states the head of the coordinator's ledger.
-	HeadDocument Document = "caucus head 1"
+	HeadDocument DocumentKind = "caucus head 1"
 	// SuccessionDocument: a Succession, by the old key.
-	SuccessionDocument Document = "caucus succession 1"
+	SuccessionDocument DocumentKind = "caucus succession 1"
 	// AddressesDocument: where replicas answer, by the coordinator.
-	AddressesDocument Document = "caucus addresses 1"
-	// NumberedAddresses: the same with a number (Addresses), by the coordinator.
-	NumberedAddresses Document = "caucus addresses 2"
+	AddressesDocument DocumentKind = "caucus addresses 1"
+	// NumberedAddressesDocument: the same with a number (Addresses), by the coordinator.
+	NumberedAddressesDocument DocumentKind = "caucus addresses 2"
 	// AmendmentDocument: a link of the chain on a plan, by the coordinator.
-	AmendmentDocument Document = "caucus amendment 1"
+	AmendmentDocument DocumentKind = "caucus amendment 1"
 	// AcceptanceDocument: an Acceptance, which each of the two servers makes and signs for itself.
-	AcceptanceDocument Document = "caucus acceptance 1"
+	AcceptanceDocument DocumentKind = "caucus acceptance 1"
 	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator
 	// had committed.
-	RevealDocument Document = "caucus reveal 1"
-	// SetDocument: a Set, whose contributions make the sum. Both servers sign the same bytes.
-	SetDocument Document = "caucus set 1"
+	RevealDocument DocumentKind = "caucus reveal 1"
+	// SetDocument: a ContributionSet, whose contributions make the sum. Both servers sign the same
+	// bytes.
+	SetDocument DocumentKind = "caucus set 1"
 	// ShareDocument: an AggregateShare, by one of the two servers.
-	ShareDocument Document = "caucus share 1"
+	ShareDocument DocumentKind = "caucus share 1"
 	// NoticeDocument: a Notice, by the coordinator's newest key.
-	NoticeDocument Document = "caucus notice 1"
+	NoticeDocument DocumentKind = "caucus notice 1"
 	// ApprovalDocument is a person's approval of a study at a party.
-	ApprovalDocument Document = "caucus approval 1"
+	ApprovalDocument DocumentKind = "caucus approval 1"
 )
 
 // SignerKey is a public key for documents: a coordinator's, or an approving person's. Its text is
@@ -76,12 +77,12 @@ func (s SignerKey) String() string { return hex.EncodeToString(s[:]) }
 // Verifier checks that the coordinator signed exactly these bytes as this kind of document. Errors
 // wrap ErrDamaged. SignerKey implements it, and so does Keys for a coordinator that changed keys.
 type Verifier interface {
-	Verify(d Document, document, signature []byte) error
+	Verify(d DocumentKind, document, signature []byte) error
 }
 
 // Verify implements Verifier for one key, by Ed25519ctx with d as the context. The error wraps
 // ErrDamaged.
-func (s SignerKey) Verify(d Document, document, signature []byte) error {
+func (s SignerKey) Verify(d DocumentKind, document, signature []byte) error {
 	if ed25519.VerifyWithOptions(s[:], document, signature,
 		&ed25519.Options{Context: string(d)}) != nil {
 		return fmt.Errorf("%w: the signature of this %s is not the coordinator's", ErrDamaged, d)
@@ -154,7 +155,7 @@ func (s *Signer) Certificate(template *x509.Certificate) (tls.Certificate, error
 
 // Sign returns 64 bytes, the same for the same document. It panics only for a kind of more than 255
 // bytes, and there is none.
-func (s *Signer) Sign(d Document, document []byte) []byte {
+func (s *Signer) Sign(d DocumentKind, document []byte) []byte {
 	signature, err := s.key.Sign(nil, document,
 		&ed25519.Options{Hash: crypto.Hash(0), Context: string(d)})
 	if err != nil {
@@ -166,12 +167,13 @@ func (s *Signer) Sign(d Document, document []byte) []byte {
 // ParseAmendments reads a plan's amendments. The coordinator must have signed each, each must
 // follow the one before, and the plan must allow all of them. Errors wrap ErrDamaged or
 // study.ErrAmendment.
-func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain,
+func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed,
+	key Verifier) (*study.AmendmentChain,
 	error) {
 	if len(all) > study.MaxAmendments {
 		return nil, fmt.Errorf("%w: %d amendments of one plan", ErrDamaged, len(all))
 	}
-	chain := study.NewChain(p, h)
+	chain := study.NewAmendmentChain(p, h)
 	for _, a := range all {
 		if err := key.Verify(AmendmentDocument, a.Document, a.Signature); err != nil {
 			return nil, err
@@ -188,11 +190,11 @@ func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifie
 type Signed = study.Signed
 
 // ReadSigned verifies a document and reads it strictly. Errors wrap ErrDamaged.
-func ReadSigned(s Signed, by Verifier, kind Document, document any) error {
+func ReadSigned(s Signed, by Verifier, kind DocumentKind, document any) error {
 	if err := by.Verify(kind, s.Document, s.Signature); err != nil {
 		return err
 	}
-	if err := study.DecodeStrictly(s.Document, document); err != nil {
+	if err := study.DecodeStrictJSON(s.Document, document); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, kind, err)
 	}
 	return nil
@@ -200,7 +202,7 @@ func ReadSigned(s Signed, by Verifier, kind Document, document any) error {
 
 // SignJSON signs the exact bytes of document's JSON under the kind's context. Keep these bytes:
 // encoding anew could change them.
-func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
+func SignJSON(by *Signer, kind DocumentKind, document any) (Signed, error) {
 	b, err := json.Marshal(document)
 	if err != nil {
 		return Signed{}, fmt.Errorf("sign %s: %w", kind, err)

@@ -35,7 +35,7 @@ func FuzzSigned(f *testing.F) {
 			t.Fatal("a simulated release is taken")
 		}
 		if p, _, err := ParsePlan(document); err == nil &&
-			(p.Simulated || p.TermsDigest == "" || p.Delta > study.MostDelta(p.Units())) {
+			(p.Simulated || p.TermsDigest == "" || p.Delta > study.MaxDelta(p.MinUnits())) {
 			t.Fatal("a plan is taken that daemons must refuse")
 		}
 		if signer.Key().Verify(ReceiptDocument, document,

@@ -72,7 +72,7 @@ func (k Keys) Follow(s Signed) (Keys, error) {
 	case link.From != k.Newest():
 		return k, fmt.Errorf("%w: a succession from key %s, and not from %s", ErrDamaged, link.From,
 			k.Newest())
-	case k.Hold(link.To):
+	case k.Contains(link.To):
 		return k, fmt.Errorf("%w: a succession back to key %s", ErrDamaged, link.To)
 	}
 	k.signed, k.links = append(slices.Clone(k.signed), s), append(slices.Clone(k.links), link)
@@ -101,8 +101,8 @@ func (k Keys) Newest() SignerKey {
 	return k.first
 }
 
-// Hold reports whether key is, or once was, the coordinator's.
-func (k Keys) Hold(key SignerKey) bool {
+// Contains reports whether key is, or once was, the coordinator's.
+func (k Keys) Contains(key SignerKey) bool {
 	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool {
 		return l.To == key
 	})
@@ -127,14 +127,14 @@ func (k Keys) Authority() []byte {
 	return nil
 }
 
-// Since returns the successions after key, or all if key is unknown.
-func (k Keys) Since(key SignerKey) []Signed {
+// SuccessionsSince returns the successions after key, or all if key is unknown.
+func (k Keys) SuccessionsSince(key SignerKey) []Signed {
 	i := slices.IndexFunc(k.links, func(l Succession) bool { return l.To == key })
 	return k.signed[i+1:]
 }
 
 // Verify checks that one of the keys signed. It tries the newest first.
-func (k Keys) Verify(d Document, document, signature []byte) error {
+func (k Keys) Verify(d DocumentKind, document, signature []byte) error {
 	err := k.Newest().Verify(d, document, signature)
 	for i := len(k.links) - 1; i >= 0 && err != nil; i-- {
 		if k.links[i].From.Verify(d, document, signature) == nil {
@@ -144,16 +144,16 @@ func (k Keys) Verify(d Document, document, signature []byte) error {
 	return err
 }
 
-// SignedProto copies documents to the wire's form, in order, without checking signatures.
-func SignedProto(all []Signed) (out []*pb.Signed) {
+// SignedToProto copies documents to the wire's form, in order, without checking signatures.
+func SignedToProto(all []Signed) (out []*pb.Signed) {
 	for _, s := range all {
 		out = append(out, &pb.Signed{Document: s.Document, Signature: s.Signature})
 	}
 	return out
 }
 
-// SignedOf copies documents from the wire's form, in order, without checking signatures.
-func SignedOf(all []*pb.Signed) (out []Signed) {
+// SignedFromProto copies documents from the wire's form, in order, without checking signatures.
+func SignedFromProto(all []*pb.Signed) (out []Signed) {
 	for _, s := range all {
 		out = append(out, Signed{Document: s.GetDocument(), Signature: s.GetSignature()})
 	}

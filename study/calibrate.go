@@ -50,18 +50,19 @@ func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 // CalibratePure is Calibrate for a plan with pure ε.
 func (p Plan) CalibratePure(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 	m, err := privacy.CalibratePure(b, cells, p.Epsilon)
-	if p.ByL2 {
-		m = privacy.ByL2(m)
+	if p.ChargeByL2 {
+		m = privacy.ChargeByL2(m)
 	}
 	return m, err
 }
 
 // NoiseCost compares a mechanism's noise with its price.
 type NoiseCost struct {
-	Mechanism string  `json:"mechanism"`
-	SD        float64 `json:"sd"` // standard deviation of one draw, in units of the released number
-	Rho       float64 `json:"rho"`
-	InYear    int     `json:"in_year"` // how many releases at this price fit within YearlyLimit
+	Mechanism string `json:"mechanism"`
+	// standard deviation of one draw, in units of the released number
+	SD            float64 `json:"sd"`
+	Rho           float64 `json:"rho"`
+	ReleasesAYear int     `json:"in_year"` // how many releases at this price fit within YearlyLimit
 }
 
 const yearOfStudies = 3
@@ -72,7 +73,7 @@ func (p Plan) YearlyLimit() privacy.Budget {
 	return privacy.Budget{Epsilon: yearOfStudies * p.Epsilon, Delta: p.comparedDelta()}
 }
 
-func (p Plan) comparedDelta() float64 { return cmp.Or(p.Delta, DefaultDelta(p.Units())) }
+func (p Plan) comparedDelta() float64 { return cmp.Or(p.Delta, DefaultDelta(p.MinUnits())) }
 
 // NoiseCosts compares the mechanisms for a vector of this many integers, which one unit changes by
 // at most b. The mechanism with the least noise comes first.
@@ -80,7 +81,7 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 	p.Delta = p.comparedDelta()
 	var all []NoiseCost
 	for _, name := range []string{MechanismLaplace, MechanismGaussian} {
-		p.Mechanism, p.ByL2 = name, true
+		p.Mechanism, p.ChargeByL2 = name, true
 		m, err := p.Calibrate(b, cells)
 		if err != nil {
 			return nil, fmt.Errorf("compare noise: %w", err)
@@ -90,7 +91,7 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 			return nil, fmt.Errorf("compare noise: %w", err)
 		}
 		c := NoiseCost{Mechanism: name, SD: math.Sqrt(privacy.VarianceOf(m, b, 0, cells)),
-			InYear: privacy.Fitting(p.YearlyLimit(), AtEpsilon(p, cost))}
+			ReleasesAYear: privacy.ReleasesWithin(p.YearlyLimit(), CostAtEpsilon(p, cost))}
 		c.Rho, _ = cost.Rho.Float64()
 		all = append(all, c)
 	}
@@ -122,17 +123,18 @@ func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 	}
 }
 
-// NoiseWords describes the costs in words. The plan's own mechanism comes first.
-func (p Plan) NoiseWords(all []NoiseCost) string {
+// NoiseText describes the costs in words. The plan's own mechanism comes first.
+func (p Plan) NoiseText(all []NoiseCost) string {
 	own, other := all[0], all[1]
 	if own.Mechanism != p.Mechanism {
 		own, other = other, own
 	}
 	whose := "each number"
-	if p.Noise.AtSite() {
+	if p.Noise.AddedAtSite() {
 		whose += " of a site"
 	}
 	return fmt.Sprintf("%s noise: standard deviation %.3g on %s; a site that allows ε = %.3g and δ = %.3g a year could run %d studies like this (with %s noise: %.3g, %d studies)",
-		own.Mechanism, own.SD, whose, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta, own.InYear,
-		other.Mechanism, other.SD, other.InYear)
+		own.Mechanism, own.SD, whose, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta,
+		own.ReleasesAYear,
+		other.Mechanism, other.SD, other.ReleasesAYear)
 }

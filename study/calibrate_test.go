@@ -94,7 +94,7 @@ func TestLaplaceUnderADelta(t *testing.T) {
 			t.Errorf("%d columns: charged ε = %g", columns, epsilon)
 		}
 		// A ledger without any δ accepts the cost.
-		ledger, err := privacy.Open(privacy.NewMemory(),
+		ledger, err := privacy.Open(privacy.NewMemoryJournal(),
 			privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1}}})
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestInYear(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range all {
-		p.Mechanism, p.ByL2 = c.Mechanism, true
+		p.Mechanism, p.ChargeByL2 = c.Mechanism, true
 		m, err := p.Calibrate(histogram(2), 20)
 		if err != nil {
 			t.Fatal(err)
@@ -122,17 +122,18 @@ func TestInYear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ledger, err := privacy.Open(privacy.NewMemory(),
+		ledger, err := privacy.Open(privacy.NewMemoryJournal(),
 			privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: p.YearlyLimit()}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		taken := 0
-		for ledger.Spend(context.Background(), fmt.Sprint(taken), study.AtEpsilon(p, cost)) == nil {
+		for ledger.Spend(context.Background(), fmt.Sprint(taken),
+			study.CostAtEpsilon(p, cost)) == nil {
 			taken++
 		}
-		if taken != c.InYear || taken < 3 {
-			t.Errorf("%s: a ledger takes %d, told are %d", c.Mechanism, taken, c.InYear)
+		if taken != c.ReleasesAYear || taken < 3 {
+			t.Errorf("%s: a ledger takes %d, told are %d", c.Mechanism, taken, c.ReleasesAYear)
 		}
 	}
 }
@@ -140,13 +141,13 @@ func TestInYear(t *testing.T) {
 // TestAtEpsilon: a cost raised to the plan's ε is that of pure noise at ε, or ρ grows as ε² does.
 func TestAtEpsilon(t *testing.T) {
 	p, half := study.Plan{Epsilon: 1}, big.NewRat(1, 2)
-	if got := study.AtEpsilon(p,
+	if got := study.CostAtEpsilon(p,
 		privacy.PureCost(privacy.Record, 3,
 			half)); !got.Equal(privacy.PureCost(privacy.Record, 3, big.NewRat(1, 1))) {
 		t.Errorf("ε²/2 becomes %+v", got)
 	}
 	low := privacy.Cost{Unit: privacy.Party, Pure: half, Rho: big.NewRat(1, 100)}
-	if got := study.AtEpsilon(p, low); got.Pure.Cmp(big.NewRat(1, 1)) != 0 ||
+	if got := study.CostAtEpsilon(p, low); got.Pure.Cmp(big.NewRat(1, 1)) != 0 ||
 		got.Rho.Cmp(big.NewRat(4, 100)) != 0 || got.Unit != privacy.Party {
 		t.Errorf("a lower ρ becomes %+v", got)
 	}
@@ -160,7 +161,7 @@ func TestNoiseWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if words := p.NoiseWords(all); !strings.Contains(words, "allows ε = 0.9 and") {
+	if words := p.NoiseText(all); !strings.Contains(words, "allows ε = 0.9 and") {
 		t.Error(words)
 	}
 }

@@ -15,12 +15,13 @@ type Charge struct {
 	Output     string
 	Mechanism  string
 	Parameters map[string]string
-	// Bound is the bound that the noise was calibrated to. Exact is the cost that the proof gives.
-	Bound privacy.Bound
-	Exact privacy.Cost
+	// Bound is the bound that the noise was calibrated to. CalibratedCost is the cost that the
+	// proof gives.
+	Bound          privacy.Bound
+	CalibratedCost privacy.Cost
 	// digest of the public integers that multiply contributions; zero if there are none
-	Matrix privacy.Digest
-	Cost   privacy.Cost // what the ledger is charged, never below Exact
+	MatrixDigest privacy.Digest
+	Cost         privacy.Cost // what the ledger is charged, never below CalibratedCost
 }
 
 // ChargeAll charges a party's ledger once for all releases that servers make of its contribution to
@@ -39,13 +40,13 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 func (r ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	return Charge{
 		Output: r.Output, Mechanism: r.Mechanism.Name(), Parameters: privacy.ParametersOf(r.Mechanism), Bound: r.Bound,
-		Exact: exact, Matrix: r.Matrix, Cost: charged,
+		CalibratedCost: exact, MatrixDigest: r.MatrixDigest, Cost: charged,
 	}
 }
 
-// AtEpsilon replaces the ε of a pure cost by the plan's ε, for which the noise was calibrated. It
-// multiplies ρ by (plan's ε / cost's ε)².
-func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
+// CostAtEpsilon replaces the ε of a pure cost by the plan's ε, for which the noise was calibrated.
+// It multiplies ρ by (plan's ε / cost's ε)².
+func CostAtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil || c.Pure.Sign() == 0 {
 		return c
 	}
@@ -62,15 +63,15 @@ type ReleaseTerms struct {
 	Output    string
 	Bound     privacy.Bound
 	Mechanism privacy.Mechanism
-	// Matrix is the digest of the public integers that multiply contributions before noise, zero if
-	// there are none. It is not part of the release ID. So if another processor rounds to other
-	// integers, the ledger reports a conflict and draws no second noise.
-	Matrix privacy.Digest
+	// MatrixDigest is the digest of the public integers that multiply contributions before noise,
+	// zero if there are none. It is not part of the release ID. So if another processor rounds to
+	// other integers, the ledger reports a conflict and draws no second noise.
+	MatrixDigest privacy.Digest
 }
 
-// Squared returns the square of an L2 bound, or 0 (no bound) if int64 cannot hold the square.
+// SquareL2 returns the square of an L2 bound, or 0 (no bound) if int64 cannot hold the square.
 // Bounds are integers, so that plans made on different processors agree.
-func Squared(l2 int64) int64 {
+func SquareL2(l2 int64) int64 {
 	if l2 < 0 || l2 >= 1<<31 {
 		return 0
 	}

@@ -18,7 +18,7 @@ import (
 //   - A task follows from plan and pool alone. So noise, charges and contributions are the same
 //     under every ending that the plan allows. A release costs the same for every number of
 //     contributions (Charges).
-//   - δ is at most 1/(10n) for n units that are publicly known to be in the study (MostDelta). n is
+//   - δ is at most 1/(10n) for n units that are publicly known to be in the study (MaxDelta). n is
 //     counted at the plan's minimum, the largest minimum of any ending, because amendments only
 //     lower the minimum. They cannot lower it below the floor (Plan.Floor), where n would be
 //     smaller and δ could be larger. A party's policy on the minimum applies to the floor, because
@@ -53,17 +53,17 @@ func (s *SealRule) check(field string) error {
 	return nil
 }
 
-// Quiet returns QuietSeconds as a duration, 0 for no rule.
-func (s *SealRule) Quiet() time.Duration {
+// QuietTime returns QuietSeconds as a duration, 0 for no rule.
+func (s *SealRule) QuietTime() time.Duration {
 	if s == nil {
 		return 0
 	}
 	return time.Duration(s.QuietSeconds) * time.Second
 }
 
-// Enough returns how many contributions from a roster of this size seal the study early. Without
+// SealCount returns how many contributions from a roster of this size seal the study early. Without
 // the 1e-9, a rounding error could make Ceil add one.
-func (e Ending) Enough(roster int) int {
+func (e Ending) SealCount(roster int) int {
 	if e.Seal == nil {
 		return roster
 	}
@@ -78,9 +78,9 @@ func (e Ending) Words(roster int) string {
 	case e.Seal == nil:
 		s += ", or when all have contributed"
 	case e.Seal.QuietSeconds > 0:
-		s += fmt.Sprintf(", or when %d of %d have contributed and nobody more came for %v", e.Enough(roster), roster, e.Seal.Quiet())
+		s += fmt.Sprintf(", or when %d of %d have contributed and nobody more came for %v", e.SealCount(roster), roster, e.Seal.QuietTime())
 	default:
-		s += fmt.Sprintf(", or when %d of %d have contributed", e.Enough(roster), roster)
+		s += fmt.Sprintf(", or when %d of %d have contributed", e.SealCount(roster), roster)
 	}
 	return s + fmt.Sprintf("; at least %d must", e.Minimum)
 }
@@ -136,7 +136,7 @@ type Amendment struct {
 // DecodeAmendment reads an amendment and refuses unknown fields and non-canonical bytes.
 func DecodeAmendment(document []byte) (Amendment, error) {
 	var a Amendment
-	if err := DecodeStrictly(document, &a); err != nil {
+	if err := DecodeStrictJSON(document, &a); err != nil {
 		return a, fmt.Errorf("%w: %v", ErrAmendment, err)
 	}
 	canonical, err := json.Marshal(a)
@@ -146,8 +146,8 @@ func DecodeAmendment(document []byte) (Amendment, error) {
 	return a, nil
 }
 
-// Chain is a plan's amendments, oldest first, each checked against the one before.
-type Chain struct {
+// AmendmentChain is a plan's amendments, oldest first, each checked against the one before.
+type AmendmentChain struct {
 	plan   Plan
 	hash   Hash
 	last   Hash
@@ -156,14 +156,14 @@ type Chain struct {
 	bytes  [][]byte
 }
 
-// NewChain starts a chain without amendments. h must be the hash of p's canonical bytes.
-func NewChain(p Plan, h Hash) *Chain {
-	return &Chain{plan: p, hash: h, last: h, ending: p.Ending()}
+// NewAmendmentChain starts a chain without amendments. h must be the hash of p's canonical bytes.
+func NewAmendmentChain(p Plan, h Hash) *AmendmentChain {
+	return &AmendmentChain{plan: p, hash: h, last: h, ending: p.Ending()}
 }
 
-// ChainOf checks amendments and chains them to a plan. The caller checks their signatures.
-func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
-	c := NewChain(p, h)
+// AmendmentChainOf checks amendments and chains them to a plan. The caller checks their signatures.
+func AmendmentChainOf(p Plan, h Hash, documents [][]byte) (*AmendmentChain, error) {
+	c := NewAmendmentChain(p, h)
 	for _, d := range documents {
 		if _, err := c.Add(d); err != nil {
 			return nil, err
@@ -174,23 +174,24 @@ func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
 
 // Add appends an amendment. It refuses amendments that are out of order or that the plan does not
 // allow.
-func (c *Chain) Add(document []byte) (Amendment, error) {
+func (ac *AmendmentChain) Add(document []byte) (Amendment, error) {
 	a, err := DecodeAmendment(document)
 	switch {
 	case err != nil:
 		return a, err
-	case a.Plan != c.hash:
-		return a, fmt.Errorf("%w: it is for plan %s, the study is %s", ErrAmendment, a.Plan, c.hash)
-	case a.Number != len(c.all)+1 || a.Previous != c.last:
-		return a, fmt.Errorf("%w: it is number %d after %s, number %d after %s comes next", ErrAmendment, a.Number, a.Previous, len(c.all)+1, c.last)
+	case a.Plan != ac.hash:
+		return a, fmt.Errorf("%w: it is for plan %s, the study is %s", ErrAmendment, a.Plan,
+			ac.hash)
+	case a.Number != len(ac.all)+1 || a.Previous != ac.last:
+		return a, fmt.Errorf("%w: it is number %d after %s, number %d after %s comes next", ErrAmendment, a.Number, a.Previous, len(ac.all)+1, ac.last)
 	case a.Number > MaxAmendments:
 		return a, fmt.Errorf("%w: a study is amended at most %d times: make a new plan", ErrAmendment, MaxAmendments)
 	}
-	if err := c.plan.checkEnding(a.Ending); err != nil {
+	if err := ac.plan.checkEnding(a.Ending); err != nil {
 		return a, fmt.Errorf("%w: %w", ErrAmendment, err)
 	}
-	c.all, c.bytes = append(c.all, a), append(c.bytes, document)
-	c.last, c.ending = Hash(sha256.Sum256(document)), a.Ending
+	ac.all, ac.bytes = append(ac.all, a), append(ac.bytes, document)
+	ac.last, ac.ending = Hash(sha256.Sum256(document)), a.Ending
 	return a, nil
 }
 
@@ -198,37 +199,38 @@ func (c *Chain) Add(document []byte) (Amendment, error) {
 const MaxAmendments = 64
 
 // Next makes the next amendment; the caller signs it and then adds it.
-func (c *Chain) Next(e Ending, reopens bool, at time.Time, ledger privacy.Head) ([]byte, error) {
+func (ac *AmendmentChain) Next(e Ending, reopens bool, at time.Time, ledger privacy.Head) ([]byte,
+	error) {
 	e.Deadline = e.Deadline.UTC().Truncate(time.Second)
-	if !reopens && e.equal(c.ending) {
+	if !reopens && e.equal(ac.ending) {
 		return nil, fmt.Errorf("%w: it changes nothing: give another deadline, minimum or share", ErrAmendment)
 	}
 	return json.Marshal(Amendment{
-		Plan: c.hash, Number: len(c.all) + 1, Previous: c.last, Ending: e, Reopens: reopens, At: at.UTC().Truncate(time.Second), Ledger: ledger,
+		Plan: ac.hash, Number: len(ac.all) + 1, Previous: ac.last, Ending: e, Reopens: reopens, At: at.UTC().Truncate(time.Second), Ledger: ledger,
 	})
 }
 
 // Ending is the ending in force: the plan's, or the last amendment's.
-func (c *Chain) Ending() Ending { return c.ending }
+func (ac *AmendmentChain) Ending() Ending { return ac.ending }
 
 // Amendments returns the checked amendments, oldest first, none if the plan's own ending is in
 // force. The slice is the chain's own.
-func (c *Chain) Amendments() []Amendment { return c.all }
+func (ac *AmendmentChain) Amendments() []Amendment { return ac.all }
 
 // Documents returns the amendments' bytes as signed, oldest first. The slice is the chain's own.
-func (c *Chain) Documents() [][]byte { return c.bytes }
+func (ac *AmendmentChain) Documents() [][]byte { return ac.bytes }
 
 // Len counts amendments, at most MaxAmendments. Each document shows this number, so a party notices
 // a chain that became shorter.
-func (c *Chain) Len() int { return len(c.all) }
+func (ac *AmendmentChain) Len() int { return len(ac.all) }
 
 // Extends reports whether this chain begins with all amendments of o.
-func (c *Chain) Extends(o *Chain) bool {
-	if c.hash != o.hash || len(c.bytes) < len(o.bytes) {
+func (ac *AmendmentChain) Extends(o *AmendmentChain) bool {
+	if ac.hash != o.hash || len(ac.bytes) < len(o.bytes) {
 		return false
 	}
 	for i, d := range o.bytes {
-		if string(c.bytes[i]) != string(d) {
+		if string(ac.bytes[i]) != string(d) {
 			return false
 		}
 	}
@@ -236,9 +238,9 @@ func (c *Chain) Extends(o *Chain) bool {
 }
 
 // Changes describes the amendments after the given number, one per line.
-func (c *Chain) Changes(from int) (lines []string) {
-	before := c.plan.Ending()
-	for i, a := range c.all {
+func (ac *AmendmentChain) Changes(from int) (lines []string) {
+	before := ac.plan.Ending()
+	for i, a := range ac.all {
 		if i >= from {
 			what := "amended"
 			if a.Reopens {
@@ -246,7 +248,7 @@ func (c *Chain) Changes(from int) (lines []string) {
 			}
 			lines = append(lines,
 				fmt.Sprintf("%s on %s: %s (before: %s)", what, a.At.Format(time.RFC3339),
-					a.Ending.Words(len(c.plan.Roster)), before.Words(len(c.plan.Roster))))
+					a.Ending.Words(len(ac.plan.Roster)), before.Words(len(ac.plan.Roster))))
 		}
 		before = a.Ending
 	}

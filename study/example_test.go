@@ -40,8 +40,8 @@ func (counting) Check(p study.Plan) error {
 }
 func (counting) Words(p study.Plan) study.Words {
 	return study.Words{
-		Leaves: "how many records it has of each class" + p.Noise.Trust().Added, Received: "class counts",
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise,
+		DataSent: "how many records it has of each class" + p.Noise.Trust().LeavingText, ExactDataReceived: "class counts",
+		Trained: study.NothingTrained, Neighbours: study.NeighbourText(p), LiarText: study.LiesInNoise,
 	}
 }
 func (c counting) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
@@ -52,7 +52,7 @@ func (c counting) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 type countingTask struct{ bodies.Task }
 
 func (c countingTask) Work(records int) (study.Work, error) {
-	return study.Work{Rest: c.CommonWork(records)}, nil
+	return study.Work{OtherSteps: c.CommonWork(records)}, nil
 }
 
 // countingFinisher is the half of who releases.
@@ -132,7 +132,7 @@ features:
 	must(err)
 
 	s := life.New(p, task.Hash())
-	_, err = s.Step(life.Opened{})
+	_, err = s.Step(life.StudyOpened{})
 	must(err)
 	sum, err := task.NewSum()
 	must(err)
@@ -143,20 +143,22 @@ features:
 		}
 		c, err := task.Contribute(study.NewInputs(records, []byte("key")))
 		must(err)
-		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the party's ledger
+		// the party's ledger
+		ledger, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 		must(err)
 		released, err := study.ReleaseRequests(ctx, ledger, s.Hash, c.Requests)
 		must(err)
 		body, err := c.Body(released)
 		must(err)
-		_, err = s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)})
+		_, err = s.Step(life.ContributionReceived{Party: party, Plan: s.Hash,
+			Body: sha256.Sum256(body)})
 		must(err)
 		must(sum.Add(body))
 	}
-	_, err = s.Step(life.FoldDone{Contributions: len(s.Received)})
+	_, err = s.Step(life.SumDone{Contributions: len(s.Received)})
 	must(err)
 	// the coordinator's ledger, charged nothing
-	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	ledger, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	must(err)
 	release, err := life.Conclude(ctx, s, countingFinisher{task.(countingTask)},
 		study.Contributions{Sum: sum}, ledger)

@@ -19,10 +19,11 @@ type Inputs struct {
 	Records *dataset.Records
 	// Blocks, if not nil, gives the records in parts, to a Blockwise task; Records is then nil.
 	Blocks iter.Seq[*dataset.Records]
-	// Within makes the context for training one classifier or running one program, and a function
-	// to call at the end of the work. If Within is nil, there is no time limit. See InTime.
-	Within func() (ctx context.Context, end func(late bool))
-	Voter  Voter // the party's classifier, if the plan leaves the choice to parties
+	// TimeLimit makes the context for training one classifier or running one program, and a
+	// function to call at the end of the work. If TimeLimit is nil, there is no time limit. See
+	// RunInTime.
+	TimeLimit func() (ctx context.Context, end func(late bool))
+	Voter     Voter // the party's classifier, if the plan leaves the choice to parties
 	// Scorer scores the party's records, if the plan allows: N×Dim encoded rows give N numbers in
 	// [0,1]. If it is nil, fails or gives an invalid answer, every record stays without a score.
 	Scorer func(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error)
@@ -59,21 +60,21 @@ func (in Inputs) Rng(shard int) *rand.Rand {
 	return rand.New(rand.NewChaCha8([sha256.Size]byte(mac.Sum(nil))))
 }
 
-// Parts returns the records in blocks, or all in one part.
-func (in Inputs) Parts() iter.Seq[*dataset.Records] {
+// RecordBlocks returns the records in blocks, or all in one part.
+func (in Inputs) RecordBlocks() iter.Seq[*dataset.Records] {
 	if in.Blocks != nil {
 		return in.Blocks
 	}
 	return func(yield func(*dataset.Records) bool) { yield(in.Records) }
 }
 
-// InTime runs work, which may be any code that reads a party's records, within a time limit. It
+// RunInTime runs work, which may be any code that reads a party's records, within a time limit. It
 // returns false if work panicked or was late. If time is left and fill is not nil, it then runs
 // fill: dummy work that reads no record and takes the time of the records that work left out.
-func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
+func (in Inputs) RunInTime(work, fill func(context.Context)) (done bool) {
 	ctx, end := context.Background(), func(bool) {}
-	if in.Within != nil {
-		ctx, end = in.Within()
+	if in.TimeLimit != nil {
+		ctx, end = in.TimeLimit()
 	}
 	whole := func(do func(context.Context)) bool {
 		defer func() { _ = recover() }()

@@ -19,8 +19,8 @@ func TestInTime(t *testing.T) {
 		ctx, over := context.WithCancel(context.Background())
 		ended := 0
 		in := NewInputs(nil, []byte{1})
-		in.Within = func() (context.Context, func(bool)) { return ctx, func(bool) { ended++ } }
-		done := in.InTime(func(context.Context) { test.work(over) }, nil)
+		in.TimeLimit = func() (context.Context, func(bool)) { return ctx, func(bool) { ended++ } }
+		done := in.RunInTime(func(context.Context) { test.work(over) }, nil)
 		if over(); done != test.done || ended != 1 {
 			t.Errorf("%s: done %t, ended %d times", name, done, ended)
 		}

@@ -20,8 +20,8 @@ type BodyKeeper interface {
 	PublicBodies() bool
 }
 
-// ErrKept is the error of a Keeper's NewSum.
-var ErrKept = errors.New("its contributions are kept and not added up: read their bodies")
+// ErrNoSum is the error of a Keeper's NewSum.
+var ErrNoSum = errors.New("its contributions are kept and not added up: read their bodies")
 
 // Checker decides whether contributions are valid.
 type Checker interface {
@@ -42,9 +42,9 @@ func NewChecker(t Task) (Checker, error) {
 // sender and time. It reads one body at a time, can be repeated, and ends at the first error.
 type Bodies iter.Seq2[[]byte, error]
 
-// ErrOtherBodies refuses stored bodies whose number or digests differ from those at receipt: a disk
-// or a person changed them.
-var ErrOtherBodies = errors.New("the bodies are not those that were received")
+// ErrBodiesChanged refuses stored bodies whose number or digests differ from those at receipt: a
+// disk or a person changed them.
+var ErrBodiesChanged = errors.New("the bodies are not those that were received")
 
 // BodiesOf iterates over bodies in memory, given in any order.
 func BodiesOf(all [][]byte) Bodies {
@@ -120,7 +120,7 @@ type Contributions struct {
 	Sum           Sum
 	Bodies        Bodies
 	// the sender of each body, in the order of Bodies; nil if readers may not see senders
-	// (Words.Named)
+	// (Words.ShownByName)
 	Senders []PartyID
 }
 
@@ -165,8 +165,8 @@ func (a *Accumulator) Add(body []byte) error {
 	return nil
 }
 
-// Summed returns what was added so far. The sum is shared with g: do not Add afterwards.
-func (a *Accumulator) Summed() Contributions {
+// Contributions returns what was added so far. The sum is shared with g: do not Add afterwards.
+func (a *Accumulator) Contributions() Contributions {
 	s := Contributions{Contributions: a.count, Sum: a.Sum}
 	if a.Sum != nil {
 		s.Weight = a.Sum.Weight()

@@ -89,7 +89,7 @@ func TestHeld(t *testing.T) {
 		}
 		return study.BodiesOf(b)
 	}
-	if got, err := walked(s.Held(of("2", "1", "2"))); err != nil || len(got) != 3 {
+	if got, err := walked(s.ReceivedBodies(of("2", "1", "2"))); err != nil || len(got) != 3 {
 		t.Errorf("%q, %v", got, err)
 	}
 	right, _ := walked(of("1", "2", "2"))
@@ -103,21 +103,22 @@ func TestHeld(t *testing.T) {
 	for name, bad := range map[string]study.Bodies{
 		"one less": of("1", "2"), "one more": of("1", "2", "2", "3"), "one twice": of("1", "1", "2"), "another": of("1", "2", "3"), "none": of(), "another order": backwards,
 	} {
-		if _, err := walked(s.Held(bad)); !errors.Is(err, study.ErrOtherBodies) {
+		if _, err := walked(s.ReceivedBodies(bad)); !errors.Is(err, study.ErrBodiesChanged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	full := errors.New("the disk cannot be read")
-	if _, err := walked(s.Held(func(yield func([]byte, error) bool) {
+	if _, err := walked(s.ReceivedBodies(func(yield func([]byte, error) bool) {
 		yield(nil, full)
 	})); !errors.Is(err, full) {
 		t.Errorf("an error of the store: %v", err)
 	}
-	for b := range s.Held(of("1", "2", "2")) { // a walk may stop early
+	for b := range s.ReceivedBodies(of("1", "2", "2")) { // a walk may stop early
 		_ = b
 		break
 	}
-	if got := s.ByBody(); len(got) != 3 || received[got[0]] != sha256.Sum256([]byte(right[0])) ||
+	if got := s.ContributorsByBody(); len(got) != 3 ||
+		received[got[0]] != sha256.Sum256([]byte(right[0])) ||
 		received[got[2]] != sha256.Sum256([]byte(right[2])) {
 		t.Errorf("in the order of bodies: %v", got)
 	}

@@ -19,17 +19,17 @@ var ErrContribution = errors.New("invalid contribution")
 // vector's name within the plan, a constant of the kind, so a ledger gives one answer for each
 // output of a plan.
 type Request struct {
-	Output    string
-	Sensitive privacy.Sensitive
-	Mechanism privacy.Mechanism
-	From      privacy.Digest // digest of the vector's source (privacy.Sensitive.From)
+	Output       string
+	Sensitive    privacy.Sensitive
+	Mechanism    privacy.Mechanism
+	SourceDigest privacy.Digest // digest of the vector's source (privacy.Sensitive.SourceDigest)
 }
 
 // Blockwise is a Task that can add this number of records in parts (Inputs.Blocks).
 type Blockwise interface{ Blockwise(records int) bool }
 
-// InBlocks reports whether a task takes this number of records in parts.
-func InBlocks(t Task, records int) bool {
+// TakesBlocks reports whether a task takes this number of records in parts.
+func TakesBlocks(t Task, records int) bool {
 	b, ok := t.(Blockwise)
 	return ok && b.Blockwise(records)
 }
@@ -53,9 +53,9 @@ type Sum interface {
 	Requests(m int) ([]Request, error)
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
-	// Public reports whether every reader may see the sum, because all of it passed parties'
+	// ReadersMaySee reports whether every reader may see the sum, because all of it passed parties'
 	// ledgers.
-	Public() bool
+	ReadersMaySee() bool
 	// Contributions returns the number of added contributions, −1 if the sum does not know. Weight
 	// returns their total of ballots or records, 0 if contributions have no weight.
 	Contributions() int
@@ -94,8 +94,8 @@ type MapChooser interface {
 	ChooseMap(p Plan, size Size, c dataset.Components, x *mat.Dense) (dataset.Components, error)
 }
 
-// Tuner is a kind that computes terms from the pool if a proposal leaves them open.
-type Tuner interface {
+// PoolTermsSetter is a kind that computes terms from the pool if a proposal leaves them open.
+type PoolTermsSetter interface {
 	Tune(*Plan, *auxdata.Pool) error
 }
 
@@ -106,7 +106,8 @@ func ReleaseRequests(ctx context.Context, l *privacy.Ledger, plan Hash,
 	requests []Request) ([]privacy.Published, error) {
 	out := make([]privacy.Published, 0, len(requests))
 	for _, r := range requests {
-		published, err := l.Release(ctx, ReleaseID(plan, r.Output), r.Sensitive.From(r.From),
+		published, err := l.Release(ctx, ReleaseID(plan, r.Output),
+			r.Sensitive.WithSource(r.SourceDigest),
 			r.Mechanism)
 		if err != nil {
 			return nil, fmt.Errorf("release %s of study %s: %w", r.Output, plan, err)

@@ -35,7 +35,7 @@ func (p Plan) DecodeTerms(terms any) error {
 	if p.KindTerms == nil {
 		return nil
 	}
-	if err := DecodeStrictly(p.KindTerms, terms); err != nil {
+	if err := DecodeStrictJSON(p.KindTerms, terms); err != nil {
 		return PlanError("kind_terms", "%v", err)
 	}
 	canonical, err := EncodeTerms(terms)

@@ -13,9 +13,9 @@ import (
 	"caucus/privacy"
 )
 
-// Manifest holds a release's claims. Most follow from plan and pool, and verify.Claims recomputes
-// them. Parties, weight, ledger lines and software do not follow. Its canonical bytes, JSON in the
-// order of the fields, are signed with the release.
+// Manifest holds a release's claims. Most follow from plan and pool, and verify.CheckClaims
+// recomputes them. Parties, weight, ledger lines and software do not follow. Its canonical bytes,
+// JSON in the order of the fields, are signed with the release.
 type Manifest struct {
 	Form      int    `json:"form"` // see ManifestForm
 	PlanHash  Hash   `json:"plan_hash"`
@@ -144,9 +144,9 @@ type Release struct {
 	Published [][]byte `json:"published,omitempty"`
 	Sum       []byte   `json:"sum,omitempty"`
 	// signatures of two servers, if each released its share of the sum
-	Aggregated *Aggregated `json:"aggregated,omitempty"`
-	// who sent each body in Sum, if public (Words.Named); only the coordinator's word stands for
-	// this
+	Aggregated *TwoServerProof `json:"aggregated,omitempty"`
+	// who sent each body in Sum, if public (Words.ShownByName); only the coordinator's word stands
+	// for this
 	Senders []PartyID `json:"senders,omitempty"`
 }
 
@@ -176,7 +176,8 @@ func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
 	}
 	var out []ReleaseCost
 	for _, c := range charges {
-		out = append(out, CostOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.Exact, t.Plan()))
+		out = append(out, CostOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.CalibratedCost,
+			t.Plan()))
 	}
 	return out, nil
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Noise says where a study's noise is added. Other packages call its methods and do not compare it
-// with the constants. For a valid setting exactly one of AtSite, Shared and InClear is true.
+// with the constants. For a valid setting exactly one of AddedAtSite, Shared and SumsInClear is
+// true.
 type Noise string
 
 const (
@@ -37,21 +38,21 @@ func (n Noise) Validate() error {
 	return fmt.Errorf("%q: want %s or %q", n, want, all[last])
 }
 
-// AtSite reports whether each agent adds noise through its ledger. Servers then add released
+// AddedAtSite reports whether each agent adds noise through its ledger. Servers then add released
 // numbers, uncharged.
-func (n Noise) AtSite() bool { return n == NoiseSite }
+func (n Noise) AddedAtSite() bool { return n == NoiseSite }
 
 // Shared reports whether a contribution is split into secret shares for two servers. Each server
 // releases its share through its ledger.
 func (n Noise) Shared() bool { return n == NoiseAggregators }
 
-// InClear reports whether the coordinator receives each party's exact numbers.
-func (n Noise) InClear() bool { return n == NoiseCoordinator }
+// SumsInClear reports whether the coordinator receives each party's exact numbers.
+func (n Noise) SumsInClear() bool { return n == NoiseCoordinator }
 
 // Draws returns how many independent noises a sum over this number of parties contains.
 func (n Noise) Draws(parties int) int {
 	switch {
-	case n.AtSite():
+	case n.AddedAtSite():
 		return parties
 	case n.Shared():
 		return Servers
@@ -59,15 +60,15 @@ func (n Noise) Draws(parties int) int {
 	return 1
 }
 
-// Charged returns the name under which the coordinator's ledger charges an output.
-func (n Noise) Charged(output string) string {
+// LedgerOutput returns the name under which the coordinator's ledger charges an output.
+func (n Noise) LedgerOutput(output string) string {
 	if n.Shared() {
 		return ShareOutput(output, 0)
 	}
 	return output
 }
 
-// ServerNames has the order of the arrays in Aggregated.
+// ServerNames has the order of the arrays in TwoServerProof.
 var ServerNames = [Servers]string{"coordinator", "helper"}
 
 // ShareOutput names a server's release of its share, so that the two servers' releases have

@@ -61,12 +61,12 @@ func TestEveryNoise(t *testing.T) {
 		if err := n.Validate(); err != nil {
 			t.Errorf("%s: %v", n, err)
 		}
-		if f, ok := facts[n]; !ok || n.AtSite() != f.noisy || n.Shared() != f.shares ||
-			n.InClear() != f.exact || n.Draws(parties) != f.draws ||
-			n.Charged("table") != f.charged {
-			t.Errorf("%s: at site %t, shared %t, in clear %t, %d draws of %d parties, charged as %s: want %+v", n, n.AtSite(), n.Shared(), n.InClear(), n.Draws(parties), parties, n.Charged("table"), f)
+		if f, ok := facts[n]; !ok || n.AddedAtSite() != f.noisy || n.Shared() != f.shares ||
+			n.SumsInClear() != f.exact || n.Draws(parties) != f.draws ||
+			n.LedgerOutput("table") != f.charged {
+			t.Errorf("%s: at site %t, shared %t, in clear %t, %d draws of %d parties, charged as %s: want %+v", n, n.AddedAtSite(), n.Shared(), n.SumsInClear(), n.Draws(parties), parties, n.LedgerOutput("table"), f)
 		}
-		if kinds := fmt.Sprint(n.AtSite(), n.Shared(), n.InClear()); strings.Count(kinds,
+		if kinds := fmt.Sprint(n.AddedAtSite(), n.Shared(), n.SumsInClear()); strings.Count(kinds,
 			"true") != 1 {
 			t.Errorf("%s: a contribution has noise, is shares, or is exact: %s", n, kinds)
 		}
@@ -95,7 +95,7 @@ func TestUnknownNoise(t *testing.T) {
 		if err, want := n.Validate(), fmt.Sprintf(`%q: want "site", "coordinator" or "aggregators"`, n); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", n, err, want)
 		}
-		if n.AtSite() || n.Shared() || n.InClear() || n.Draws(7) != 1 ||
+		if n.AddedAtSite() || n.Shared() || n.SumsInClear() || n.Draws(7) != 1 ||
 			n.Trust() != trusts[NoiseCoordinator] {
 			t.Errorf("%q is taken for a setting", n)
 		}

@@ -25,10 +25,10 @@ type PartyID string
 var ErrPlan = errors.New("plan refused")
 
 // Refusal says which field of a study file is refused, and why.
-type Refusal struct{ Field, Why string }
+type Refusal struct{ Field, Reason string }
 
 // Error begins with ErrPlan's text, then the field, then what to write instead.
-func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", ErrPlan, r.Field, r.Why) }
+func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", ErrPlan, r.Field, r.Reason) }
 
 // Unwrap returns ErrPlan, so that errors.Is recognises every refusal of a plan.
 func (r *Refusal) Unwrap() error { return ErrPlan }
@@ -49,7 +49,7 @@ type Plan struct {
 	Purpose string `json:"purpose,omitempty"`
 	Contact string `json:"contact,omitempty"`
 	// name of a data source, which each agent's configuration maps to its data
-	Data string `json:"data,omitempty"`
+	SourceName string `json:"data,omitempty"`
 	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a
 	// delimiter, then the number of records read, or whether the file can be read at all, would
 	// reveal the file's content.
@@ -70,10 +70,11 @@ type Plan struct {
 	Delta     float64 `json:"delta"`
 	Mechanism string  `json:"mechanism"`
 	Noise     Noise   `json:"noise"`
-	// ByL2 says that pure noise costs a ρ that follows from the L2 bound (privacy.ByL2). Without
-	// ByL2, as in plans of earlier versions, pure noise costs ρ = ε²/2.
-	ByL2   bool    `json:"rho_by_l2,omitempty"`
-	Lambda float64 `json:"lambda"` // ridge of the central fit; 0: chosen after the release
+	// ChargeByL2 says that pure noise costs a ρ that follows from the L2 bound
+	// (privacy.ChargeByL2). Without ChargeByL2, as in plans of earlier versions, pure noise costs ρ
+	// = ε²/2.
+	ChargeByL2 bool    `json:"rho_by_l2,omitempty"`
+	Lambda     float64 `json:"lambda"` // ridge of the central fit; 0: chosen after the release
 
 	// canonical JSON, read by the kind (DecodeTerms)
 	KindTerms json.RawMessage `json:"kind_terms,omitempty"`
@@ -141,7 +142,7 @@ func (p Plan) Canonical() ([]byte, error) {
 // another case, because another program could read them differently.
 func DecodePlan(canonical []byte) (Plan, error) {
 	var p Plan
-	if err := DecodeStrictly(canonical, &p); err != nil {
+	if err := DecodeStrictJSON(canonical, &p); err != nil {
 		return Plan{}, fmt.Errorf("%w: not a plan this version understands: %v", ErrPlan, err)
 	}
 	if again, err := p.Canonical(); err != nil || !bytes.Equal(again, canonical) {
@@ -150,8 +151,8 @@ func DecodePlan(canonical []byte) (Plan, error) {
 	return p, nil
 }
 
-// DecodeStrictly reads one JSON document and refuses unknown fields.
-func DecodeStrictly(b []byte, into any) error {
+// DecodeStrictJSON reads one JSON document and refuses unknown fields.
+func DecodeStrictJSON(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
@@ -164,18 +165,18 @@ func DecodeStrictly(b []byte, into any) error {
 	return nil
 }
 
-// Mapped applies the plan's public map. No records give an empty matrix.
-func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
+// MapRecords applies the plan's public map. No records give an empty matrix.
+func (p Plan) MapRecords(records *dataset.Records) *mat.Dense {
 	if records.Len() == 0 {
 		return &mat.Dense{}
 	}
 	return p.Map.Apply(records.X)
 }
 
-// Units returns the publicly known number of units: at unit party the parties of the roster (or
+// MinUnits returns the publicly known number of units: at unit party the parties of the roster (or
 // Minimum, if more), else Minimum × Records. With Floor, which is lower, in place of Minimum, there
 // would be fewer units, and δ could be larger.
-func (p Plan) Units() int {
+func (p Plan) MinUnits() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)
 	}

@@ -93,7 +93,7 @@ func (p Plan) CheckCommon() error {
 // units with probability δ, so n·δ must be far below 1. about describes the units in the error. A
 // coordinator can overstate the plan's numbers, so each site also checks δ against its own count.
 func (p Plan) CheckDelta(units int, about string) error {
-	if most := MostDelta(units); p.Delta > most {
+	if most := MaxDelta(units); p.Delta > most {
 		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, about, DefaultDelta(units))
 	}
 	return nil
@@ -120,5 +120,5 @@ func (p Plan) checkDelta() error {
 	if p.Unit != privacy.Party && p.Records < 1 {
 		return PlanError("records", "%d: at unit %s say how many %ss each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit, Counted(p.Unit))
 	}
-	return p.CheckDelta(p.Units(), "that are publicly known to be in the study")
+	return p.CheckDelta(p.MinUnits(), "that are publicly known to be in the study")
 }

@@ -12,7 +12,7 @@ func PoolOf(p Plan, t *dataset.Table) (*auxdata.Pool, error) {
 	if err != nil || !p.Simulated {
 		return made, err
 	}
-	virtual := auxdata.Virtual(made.Encoded, p.Map)
+	virtual := auxdata.NewSimulated(made.Encoded, p.Map)
 	virtual.MissingMarked = made.MissingMarked
 	if made.Weight != nil {
 		return virtual.WithWeights(made.Weight)

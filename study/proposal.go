@@ -9,17 +9,17 @@ import (
 	"caucus/privacy"
 )
 
-// Proposal is a researcher's request for a study. planning.Propose makes a plan from it, and
+// Proposal is a researcher's request for a study. planning.ProposePlan makes a plan from it, and
 // analyst/simulate runs it among virtual parties. Fields that are zero get the defaults named here.
 type Proposal struct {
-	Name    string             `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
-	Kind    string             `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
-	Purpose string             `yaml:"purpose" help:"what it is for, in words: for the persons who approve"`
-	Contact string             `yaml:"contact" help:"whom to ask: for the persons who approve"`
-	Data    string             `yaml:"data" help:"the data source that agents should use"`
-	Where   string             `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
-	Map     dataset.Components `yaml:"map"`
-	Roster  []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
+	Name       string             `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
+	Kind       string             `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
+	Purpose    string             `yaml:"purpose" help:"what it is for, in words: for the persons who approve"`
+	Contact    string             `yaml:"contact" help:"whom to ask: for the persons who approve"`
+	SourceName string             `yaml:"data" help:"the data source that agents should use"`
+	Where      string             `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
+	Map        dataset.Components `yaml:"map"`
+	Roster     []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
 
 	Unit      privacy.Unit    `yaml:"unit" default:"record; label for ratio and labels" help:"what one guarantee hides: party, patient, record or label"`
 	Choose    Choice          `yaml:"choose" help:"which record of a patient counts at unit patient: first or last, by the day in the schema's patient_date; default: one that each site's secret key chooses"`
@@ -62,25 +62,25 @@ func (s Proposal) DecodeTerms(terms any) error {
 	if s.KindTerms == nil {
 		return nil
 	}
-	if err := DecodeStrictly(s.KindTerms, terms); err != nil {
+	if err := DecodeStrictJSON(s.KindTerms, terms); err != nil {
 		return PlanError(s.Kind, "%v", err)
 	}
 	return nil
 }
 
-// MostDelta is the largest meaningful δ. A mechanism may publish each unit with probability δ; at
-// MostDelta it publishes about one unit in every ten studies.
-func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
+// MaxDelta is the largest meaningful δ. A mechanism may publish each unit with probability δ; at
+// MaxDelta it publishes about one unit in every ten studies.
+func MaxDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
 
-// DefaultDelta is the default δ for this number of units: at most 10⁻⁶ and at most MostDelta.
-func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }
+// DefaultDelta is the default δ for this number of units: at most 10⁻⁶ and at most MaxDelta.
+func DefaultDelta(units int) float64 { return min(1e-6, MaxDelta(units)) }
 
 // DefaultDelta is the δ of a plan whose proposal gives no δ.
 func (s Proposal) DefaultDelta(p Plan) float64 {
 	if p.Unit == privacy.Party {
-		return DefaultDelta(p.Units())
+		return DefaultDelta(p.MinUnits())
 	}
-	return DefaultDelta(max(p.Units(), s.Largest))
+	return DefaultDelta(max(p.MinUnits(), s.Largest))
 }
 
 // ByRecord reports whether a bound that is proven for a record holds at u: at unit record, and at

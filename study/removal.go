@@ -24,12 +24,12 @@ type Remover interface {
 type Removal struct {
 	Bound *privacy.Bound // nil: no bound is proved
 	// why no bound is proved, or why it equals the bound of replacement; else ""
-	Why string
+	Reason string
 }
 
 // RemovalUnproved is a Removal without a bound.
 func RemovalUnproved(format string, args ...any) Removal {
-	return Removal{Why: fmt.Sprintf(format, args...)}
+	return Removal{Reason: fmt.Sprintf(format, args...)}
 }
 
 // RemovalOfLabels is the Removal at unit label, where the relation does not exist.
@@ -57,7 +57,7 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 	}
 	r := by.Removal(p, costs[0].Bound)
 	if r.Bound == nil {
-		return 0, r.Why
+		return 0, r.Reason
 	}
 	whole, okWhole := costs[0].epsilonWith(costs[0].Bound, p.Delta)
 	epsilon, ok := costs[0].epsilonWith(*r.Bound, p.Delta)
@@ -65,7 +65,7 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 		!(epsilon > 0 && epsilon <= whole) {
 		return 0, "the noise costs another ε than the plan's, or its cost is not known"
 	}
-	return epsilon, r.Why
+	return epsilon, r.Reason
 }
 
 // offCalibration is the largest accepted relative difference between the ε of integer noise and the

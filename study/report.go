@@ -18,9 +18,9 @@ type ReportTable struct {
 	Title string     `json:"title"`
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"`
-	// Folded tables are shown closed, because a chart shows the same numbers or few readers need
+	// Collapsed tables are shown closed, because a chart shows the same numbers or few readers need
 	// them.
-	Folded bool `json:"-"`
+	Collapsed bool `json:"-"`
 }
 
 // ReportChart compares numbers on one axis, a dot with an interval for each.
@@ -40,8 +40,8 @@ type ReportBar struct {
 	Main             bool // the release's number; the others are for comparison
 }
 
-// IntervalBar makes a number with the interval value ± off.
-func IntervalBar(name string, value, off float64) ReportBar {
+// NewIntervalBar makes a number with the interval value ± off.
+func NewIntervalBar(name string, value, off float64) ReportBar {
 	return ReportBar{Name: name, Value: value, Low: value - off, High: value + off}
 }
 

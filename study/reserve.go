@@ -33,5 +33,6 @@ func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reser
 // Reserve makes the one reservation for a vector of this length. With no matrix the source is zero.
 func (r ReleaseTerms) Reserve(length int) []Reservation {
 	return []Reservation{{r.Output,
-		privacy.Terms{Mechanism: r.Mechanism, Bound: r.Bound, Length: length, Source: r.Matrix}}}
+		privacy.Terms{Mechanism: r.Mechanism, Bound: r.Bound, Length: length,
+			SourceDigest: r.MatrixDigest}}}
 }

@@ -24,7 +24,7 @@ func NewResult(body any, warnings []string) (Result, error) {
 
 // DecodeBody reads the kind's body. It refuses unknown fields and non-canonical JSON.
 func (r Result) DecodeBody(body any) error {
-	if err := DecodeStrictly(r.Body, body); err != nil {
+	if err := DecodeStrictJSON(r.Body, body); err != nil {
 		return fmt.Errorf("read result: %w", err)
 	}
 	canonical, err := json.Marshal(body)

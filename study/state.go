@@ -9,29 +9,29 @@ import (
 
 // Errors that refuse a contribution or a step, for callers that branch on them.
 var (
-	ErrNotOpen     = errors.New("the study is not open")
-	ErrNotEnrolled = errors.New("the party is not on the study's roster")
-	ErrOtherPlan   = errors.New("the contribution was made for another plan")
-	ErrOtherBytes  = errors.New("the party has already contributed other bytes to this study")
-	ErrTooFew      = errors.New("too few have contributed")
+	ErrNotOpen         = errors.New("the study is not open")
+	ErrNotEnrolled     = errors.New("the party is not on the study's roster")
+	ErrDifferentPlan   = errors.New("the contribution was made for another plan")
+	ErrDifferentUpload = errors.New("the party has already contributed other bytes to this study")
+	ErrTooFew          = errors.New("too few have contributed")
 )
 
 // State is a step in a study's life.
 type State string
 
-// Draft → Open → Sealed → Folded → Released. Each may become Failed, which can open again if no
+// Draft → Open → Sealed → Summed → Released. Each may become Failed, which can open again if no
 // noise was drawn.
 const (
-	InDraft  State = "draft"
+	Draft    State = "draft"
 	Open     State = "open"
 	Sealed   State = "sealed"
-	Folded   State = "folded"
+	Summed   State = "folded"
 	Released State = "released"
 	Failed   State = "failed"
 )
 
 // States lists all states in the order of a life.
-func States() []State { return []State{InDraft, Open, Sealed, Folded, Released, Failed} }
+func States() []State { return []State{Draft, Open, Sealed, Summed, Released, Failed} }
 
 // BodyDigest is the SHA-256 of a contribution's body.
 type BodyDigest [sha256.Size]byte

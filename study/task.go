@@ -45,7 +45,7 @@ type Task interface {
 	// no noise.
 	Contribute(Inputs) (Contribution, error)
 	MaxBody() int         // bounds a body's bytes for all records; a coordinator reads no more
-	NewSum() (Sum, error) // an empty sum; a Keeper returns ErrKept
+	NewSum() (Sum, error) // an empty sum; a Keeper returns ErrNoSum
 }
 
 // Finisher is a task with the half of who releases, verifies or reads. No party needs it.
@@ -153,7 +153,7 @@ func TermsDigest(t Task) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "contributions of form %d\n", cmp.Or(t.Plan().Form, formBefore))
 	for _, c := range charges {
-		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound, c.Matrix})
+		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound, c.MatrixDigest})
 		if err != nil {
 			return "", fmt.Errorf("digest terms: %w", err)
 		}

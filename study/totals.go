@@ -12,7 +12,7 @@ type UnitTotal struct {
 	Unit    privacy.Unit `json:"unit"`
 	Epsilon *float64     `json:"epsilon"` // null: no guarantee
 	Delta   float64      `json:"delta"`
-	Why     string       `json:"why"`
+	Reason  string       `json:"why"`
 }
 
 // Guarantee describes the plan's release. perParty is Words.PerParty.
@@ -34,14 +34,14 @@ func Totals(p Plan, words Words) []UnitTotal {
 	}
 	for _, u := range units {
 		t := UnitTotal{Unit: u}
-		if b, ok := privacy.Together(u, parts...); ok {
+		if b, ok := privacy.Compose(u, parts...); ok {
 			t.Epsilon, t.Delta = &b.Epsilon, b.Delta
 		}
 		var why []string
 		for i, g := range parts {
 			why = append(why, whats[i]+": "+wordsOf(g, u))
 		}
-		t.Why = strings.Join(why, "; ")
+		t.Reason = strings.Join(why, "; ")
 		out = append(out, t)
 	}
 	return out
@@ -75,7 +75,7 @@ func NotProtected(p Plan, w Words) []string {
 		say("anybody: the noise was drawn by a generator that anyone can repeat")
 	}
 	if whom := p.Noise.Trust().NotProtected; whom != "" {
-		say(whom, w.Received)
+		say(whom, w.ExactDataReceived)
 	}
 	out = append(out, w.NotProtected...)
 	if p.Unit != privacy.Party {
@@ -96,6 +96,6 @@ func NotProtected(p Plan, w Words) []string {
 	say("who took part, who was missing, and when")
 	say("what is true of everybody: a finding about all patients tells about each of them, taken part or not")
 	say("what other releases tell about the same records: costs add up, and each party's own ledger holds its total")
-	say("the result against a party that lies: %s", w.Liar)
+	say("the result against a party that lies: %s", w.LiarText)
 	return out
 }

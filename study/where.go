@@ -43,25 +43,25 @@ func (p Plan) WhereReadsLabel() bool {
 // apply the condition, before any computation (proof: dataset.Schema.EncodeWhere).
 func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark,
 	error) {
-	h, remarks, err := p.EncodeLater(s, t)
+	h, remarks, err := p.EncodeLazily(s, t)
 	if err != nil {
 		return nil, nil, err
 	}
 	return h.All(), remarks, nil
 }
 
-// EncodeLater is Encode for records to be encoded later.
-func (p Plan) EncodeLater(s dataset.Schema, t *dataset.Table) (*dataset.EncodedTable,
+// EncodeLazily is Encode for records to be encoded later.
+func (p Plan) EncodeLazily(s dataset.Schema, t *dataset.Table) (*dataset.EncodedTable,
 	[]dataset.Remark, error) {
 	c, err := p.condition(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.EncodeLabelledLater(t, c)
+	return s.EncodeLabelledLazily(t, c)
 }
 
 // Decode is Encode for records in coded form, under a schema that has all columns of s.
-func (p Plan) Decode(s dataset.Schema, coding *dataset.Coding,
+func (p Plan) Decode(s dataset.Schema, coding *dataset.RecordCoding,
 	b dataset.CodedBlock) (*dataset.Records, error) {
 	c, err := p.condition(s)
 	if err != nil {
@@ -97,17 +97,17 @@ func (p Plan) whereSteps() float64 {
 	return CellSteps * float64(c.Comparisons())
 }
 
-// AboutFewer says how a condition affects a forecast, "" if there is no condition. The number of
-// records that meet the condition is not known beforehand, so the forecast assumes all.
-func (p Plan) AboutFewer(s Size) string {
+// ConditionForecastText says how a condition affects a forecast, "" if there is no condition. The
+// number of records that meet the condition is not known beforehand, so the forecast assumes all.
+func (p Plan) ConditionForecastText(s Size) string {
 	if p.Where == "" {
 		return ""
 	}
 	return fmt.Sprintf("this is as if the condition held for all of the %d records, because how many it holds for is not known beforehand; where it holds for a tenth, noise moves shares, means and an AUC 10 times as far, and sampling √10 times (caucus study create --count asks how many)", s.Records)
 }
 
-// About tells a person which records the study is about, and what happens to the others.
-func (p Plan) About() string {
+// ConditionText tells a person which records the study is about, and what happens to the others.
+func (p Plan) ConditionText() string {
 	if p.Where == "" {
 		return "all records"
 	}

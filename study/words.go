@@ -8,17 +8,17 @@ import (
 )
 
 // Words explain a plan to the persons who approve it and to readers of its release. The fields
-// after Liar are facts that an agent's policy checks. A kind writes every text for each of its
+// after LiarText are facts that an agent's policy checks. A kind writes every text for each of its
 // mechanisms.
 type Words struct {
-	Leaves string // what a party sends, and whether it has noise
+	DataSent string // what a party sends, and whether it has noise
 	// exact data that the coordinator gets of each party, if the coordinator adds the noise
-	Received     string
-	Trained      string
-	InClear      []string // columns whose cells leave a party in clear
-	Neighbours   string   // datasets that a reader cannot tell apart
-	NotProtected []string // this kind's gaps in the guarantee, most important first
-	Liar         string   // what a lying party can do to the result
+	ExactDataReceived string
+	Trained           string
+	InClear           []string // columns whose cells leave a party in clear
+	Neighbours        string   // datasets that a reader cannot tell apart
+	NotProtected      []string // this kind's gaps in the guarantee, most important first
+	LiarText          string   // what a lying party can do to the result
 
 	Learner string // classifier that trains on, or scores, a party's records; "" without one
 	// number of disjoint shards of a party's records; each shard has a ballot if parties vote; 0:
@@ -26,14 +26,14 @@ type Words struct {
 	Shards int
 	// a patient's records are all in one shard, so the bound counts whole patients
 	WholePatients bool
-	Scored        bool // the party's own program scores its records (Inputs.Scorer)
+	SiteScores    bool // the party's own program scores its records (Inputs.Scorer)
 	SetColumn     bool // the schema's party column names each record's set
 	CountsMissing bool // missing cells have cells of their own (dataset.Schema.MarkMissing)
-	Numbers       int  // most numbers made from a mapped record; 0: at most those of the map
+	MaxNumbers    int  // most numbers made from a mapped record; 0: at most those of the map
 	// readers see each party's contribution under the party's name; the contribution passed the
 	// party's ledger
-	Named    bool
-	PerParty int64 // most records of one party that count; 0: unknown
+	ShownByName bool
+	PerParty    int64 // most records of one party that count; 0: unknown
 }
 
 // AtUnit completes a kind's words of a plan: at unit patient they say which records count, and that
@@ -47,9 +47,9 @@ func (w Words) AtUnit(p Plan) Words {
 		whose = fmt.Sprintf("of the %s record of each patient, by %s", p.Choose,
 			p.Schema.PatientDate)
 	}
-	w.Leaves = whose + ": " + strings.NewReplacer(
+	w.DataSent = whose + ": " + strings.NewReplacer(
 		"declared number of records", "declared number of patients",
-		"how many records it declared", "how many patients it declared").Replace(w.Leaves)
+		"how many records it declared", "how many patients it declared").Replace(w.DataSent)
 	return w
 }
 
@@ -57,8 +57,8 @@ func (w Words) AtUnit(p Plan) Words {
 // at Words.Learner instead.
 const NothingTrained = "none: nothing is trained here"
 
-// OneUnit describes neighbours that differ in exactly one unit.
-func OneUnit(p Plan) string {
+// NeighbourText describes neighbours that differ in exactly one unit.
+func NeighbourText(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
 		// Totals guarantees something for a party, these weights included

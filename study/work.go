@@ -7,9 +7,10 @@ import (
 // Work bounds a contribution's work in steps (learners.RunReference), whatever the records' values.
 // The bound follows from plan, pool and the public number of records.
 type Work struct {
-	Shards int     // number of shards that a party trains on, one after the other
-	Shard  float64 // bounds the steps of training on one shard
-	Rest   float64 // bounds the steps of one pass over the records, and of work on plan and pool
+	Shards     int     // number of shards that a party trains on, one after the other
+	ShardSteps float64 // bounds the steps of training on one shard
+	// bounds the steps of one pass over the records, and of work on plan and pool
+	OtherSteps float64
 }
 
 const (

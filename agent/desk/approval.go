@@ -12,8 +12,8 @@ import (
 	"caucus/protocol"
 )
 
-// Disallowed begins a message that lists the policy's objections to a study.
-const Disallowed = "the policy does not allow it: "
+// DisallowedByPolicy begins a message that lists the policy's objections to a study.
+const DisallowedByPolicy = "the policy does not allow it: "
 
 // Approve stores a person's approval and returns the review. The study takes place once as many
 // people as the policy requires have approved. An approval covers this plan only. It does not help
@@ -25,18 +25,18 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
-	r, err := k.Outline(ctx, h)
+	r, err := k.ReviewWithoutRecords(ctx, h)
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
 	fail := func(err error) (Review, error) {
 		return r, fmt.Errorf("approve study %s: %w", textpage.Printable(r.Study), err)
 	}
-	if r.Refused != "" {
-		return fail(fmt.Errorf("it was %s, and stays so: ask its contact for a new plan", r.Refused))
+	if r.RefusedBy != "" {
+		return fail(fmt.Errorf("it was %s, and stays so: ask its contact for a new plan", r.RefusedBy))
 	}
 	if !r.Allowed {
-		return fail(errors.New(Disallowed + r.Objections[0]))
+		return fail(errors.New(DisallowedByPolicy + r.Objections[0]))
 	}
 	p := k.site.Config.Policy
 	as, err := who.name()
@@ -44,13 +44,13 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 		return fail(err)
 	}
 	switch {
-	case r.Shown == "":
-		return fail(fmt.Errorf("its source is not declared, so nobody was shown what it would get: %s", r.Undeclared))
-	case !strings.HasPrefix(r.Shown, who.Shown):
-		return fail(fmt.Errorf("its source was declared anew, and is %s now: look at it again (caucus agent preview %s)", r.Shown[:16], textpage.Printable(r.Study)))
+	case r.DeclarationDigest == "":
+		return fail(fmt.Errorf("its source is not declared, so nobody was shown what it would get: %s", r.DeclareFirst))
+	case !strings.HasPrefix(r.DeclarationDigest, who.DeclarationDigest):
+		return fail(fmt.Errorf("its source was declared anew, and is %s now: look at it again (caucus agent preview %s)", r.DeclarationDigest[:16], textpage.Printable(r.Study)))
 	}
 	yes := site.Approval{Name: as, Account: who.account(), At: k.site.Config.Now().UTC(),
-		Shown: r.Shown}
+		DeclarationDigest: r.DeclarationDigest}
 	if key, named := p.Approvers[as]; len(p.Approvers) > 0 {
 		switch {
 		case !named:
@@ -61,12 +61,12 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 			return fail(fmt.Errorf("this is not the key that the policy names for %s", as))
 		}
 		yes.Signature = who.Key.Sign(protocol.ApprovalDocument,
-			site.ApprovalText(r.Plan, r.Shown, as))
+			site.ApprovalText(r.Plan, r.DeclarationDigest, as))
 	}
 	if slices.ContainsFunc(r.ApprovedBy, func(by string) bool {
 		return strings.EqualFold(by, as)
 	}) {
-		r.Before = true
+		r.ApprovedBefore = true
 		return r, nil
 	}
 	if r.Progress == ProgressReceived || r.Progress == ProgressReleased ||
@@ -96,7 +96,7 @@ func (k *Desk) Refuse(ctx context.Context, name string, who Approver,
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
-	r, err := k.Outline(ctx, h)
+	r, err := k.ReviewWithoutRecords(ctx, h)
 	if err != nil {
 		return Review{}, err
 	}
@@ -108,12 +108,12 @@ func (k *Desk) Refuse(ctx context.Context, name string, who Approver,
 	switch {
 	case err != nil:
 		return fail(err)
-	case r.Refused != "":
+	case r.RefusedBy != "":
 		return r, nil
 	case d.Has(site.FileReceipt), d.Has(site.FileRelease):
 		return fail(errors.New("the coordinator has this party's contribution already: it cannot be taken back"))
 	case d.Has(site.FileClosed):
-		return fail(fmt.Errorf("it is closed already: %s", r.Closed))
+		return fail(fmt.Errorf("it is closed already: %s", r.ClosedReason))
 	}
 	no := site.Refusal{Name: as, Account: who.account(), At: k.site.Config.Now().UTC(),
 		Reason: strings.TrimSpace(reason)}
@@ -124,5 +124,5 @@ func (k *Desk) Refuse(ctx context.Context, name string, who Approver,
 	if err := d.WriteJSON(site.FileRefused, no); err != nil {
 		return fail(err)
 	}
-	return k.Outline(ctx, h)
+	return k.ReviewWithoutRecords(ctx, h)
 }

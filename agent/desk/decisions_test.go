@@ -24,17 +24,17 @@ func TestDecisions(t *testing.T) {
 	ctx := t.Context()
 	r, keys := twoPersons(t)
 	a := ask(t, r)
-	outline, err := a.Outline(ctx, r.StudyPlan.Hash)
-	if err != nil || outline.Progress != desk.ProgressWaiting || outline.Needed != 2 ||
-		!outline.Allowed || outline.Approved || outline.Shown == "" {
+	outline, err := a.ReviewWithoutRecords(ctx, r.StudyPlan.Hash)
+	if err != nil || outline.Progress != desk.ProgressWaiting || outline.ApprovalsNeeded != 2 ||
+		!outline.Allowed || outline.Approved || outline.DeclarationDigest == "" {
 		t.Fatalf("%+v, %v", outline, err)
 	}
 	for says, who := range map[string]desk.Approver{
-		"none of the policy's approvers":  {Name: "mallory", Key: newKey(t)},
-		"signs with a key":                {Name: "alice"},
-		"not the key that the policy":     {Name: "alice", Key: keys["bob"]},
-		"was declared anew":               {Name: "alice", Key: keys["alice"], Shown: strings.Repeat("0", 64)},
-		protocol.CheckPerson("-").Error(): {Name: "-", Key: keys["alice"]},
+		"none of the policy's approvers":      {Name: "mallory", Key: newKey(t)},
+		"signs with a key":                    {Name: "alice"},
+		"not the key that the policy":         {Name: "alice", Key: keys["bob"]},
+		"was declared anew":                   {Name: "alice", Key: keys["alice"], DeclarationDigest: strings.Repeat("0", 64)},
+		protocol.CheckPersonName("-").Error(): {Name: "-", Key: keys["alice"]},
 	} {
 		if _, err := a.Approve(ctx, "illness", who); err == nil ||
 			!strings.Contains(err.Error(), says) {
@@ -44,12 +44,14 @@ func TestDecisions(t *testing.T) {
 	if _, err := a.Approve(ctx, "another", desk.Approver{Name: "alice"}); err == nil {
 		t.Error("a study that is not here is approved")
 	}
-	alice := desk.Approver{Name: " alice ", Key: keys["alice"], Shown: outline.Shown[:8]}
-	if got, err := a.Approve(ctx, "illness", alice); err != nil || got.Before || got.Approved ||
-		!slices.Equal(got.ApprovedBy, []string{"alice"}) || got.Found != 61 {
+	alice := desk.Approver{Name: " alice ", Key: keys["alice"],
+		DeclarationDigest: outline.DeclarationDigest[:8]}
+	if got, err := a.Approve(ctx, "illness", alice); err != nil || got.ApprovedBefore ||
+		got.Approved ||
+		!slices.Equal(got.ApprovedBy, []string{"alice"}) || got.RecordsFound != 61 {
 		t.Errorf("alice approves: %+v, %v", got, err)
 	}
-	if got, err := a.Approve(ctx, "illness", alice); err != nil || !got.Before {
+	if got, err := a.Approve(ctx, "illness", alice); err != nil || !got.ApprovedBefore {
 		t.Errorf("alice approves again: %+v, %v", got, err)
 	}
 	if got, err := a.Approve(ctx, "illness",
@@ -82,7 +84,7 @@ func TestDecisions(t *testing.T) {
 	}
 	const why = "the board meets in May"
 	if got, err := a.Refuse(ctx, "illness", carol, why); err != nil ||
-		!strings.HasPrefix(got.Refused, "refused by carol on ") {
+		!strings.HasPrefix(got.RefusedBy, "refused by carol on ") {
 		t.Errorf("refused: %+v, %v", got, err)
 	}
 	if _, err := a.Refuse(ctx, "illness", alice, ""); err != nil {
@@ -95,7 +97,7 @@ func TestDecisions(t *testing.T) {
 	audit, err := os.ReadFile(site.AuditFile(r.Config))
 	if err != nil || strings.Contains(string(audit), why) ||
 		strings.Count(string(audit), "\n") != 3 ||
-		strings.Contains(string(audit), outline.Shown) {
+		strings.Contains(string(audit), outline.DeclarationDigest) {
 		t.Errorf("%v: the audit log has\n%s", err, audit)
 	}
 }
@@ -120,8 +122,8 @@ func TestUndeclared(t *testing.T) {
 	if all := a.Sources(); len(all) != 1 || all[0].Declared != nil {
 		t.Errorf("the sources are %+v", all)
 	}
-	got, err := a.Outline(ctx, r.StudyPlan.Hash)
-	if err != nil || got.Progress != desk.ProgressUndeclared || got.Undeclared == "" {
+	got, err := a.ReviewWithoutRecords(ctx, r.StudyPlan.Hash)
+	if err != nil || got.Progress != desk.ProgressUndeclared || got.DeclareFirst == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := a.Approve(ctx, "illness", who); err == nil {
@@ -177,7 +179,7 @@ func TestValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			review.Values = first
+			review.Outputs = first
 			var out strings.Builder
 			if err := review.WriteText(&out); err != nil ||
 				!strings.Contains(out.String(), "numbers before noise, for your eyes only") {
@@ -192,13 +194,15 @@ func TestValues(t *testing.T) {
 func TestReviewTells(t *testing.T) {
 	r := newSite(t, nil)
 	a := ask(t, r)
-	for _, file := range []string{site.FileLate, site.FileUnread, site.FileNoVotes, site.FileOdd} {
+	for _, file := range []string{site.FileMissedWindow, site.FileReadFailure, site.FileVoteFailure,
+		site.FileSourceRemarks} {
 		if err := a.d.Write(file, []byte("why: "+file+"\n")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	review, _, err := a.Preview(t.Context(), "illness")
-	if err != nil || len(review.Problems) < 4 || review.Unlabelled != 0 || review.Found != 61 {
+	if err != nil || len(review.Problems) < 4 || review.Unlabelled != 0 ||
+		review.RecordsFound != 61 {
 		t.Fatalf("%+v, %v", review, err)
 	}
 	for _, want := range []string{"not ready in time", "it got empty records", "gave no votes",
@@ -209,7 +213,8 @@ func TestReviewTells(t *testing.T) {
 			t.Errorf("the review does not say %q: %q", want, review.Problems)
 		}
 	}
-	if len(review.Cells) != 2 || review.Cells[1].UnknownLevels != 1 || review.Cells[0].Here == "" ||
+	if len(review.Cells) != 2 || review.Cells[1].UnknownLevels != 1 ||
+		review.Cells[0].SiteValues == "" ||
 		review.Cells[0].Pool == "" {
 		t.Errorf("cells %+v", review.Cells)
 	}
@@ -227,7 +232,8 @@ func TestReviewTells(t *testing.T) {
 	}
 	r.Config.Policy.Kinds, r.Config.Policy.Approval = nil, policy.ApproveByPolicy
 	b := ask(t, &testsite.Site{Config: r.Config, Log: r.Log, StudyPlan: r.StudyPlan})
-	if got, err := b.Outline(t.Context(), r.StudyPlan.Hash); err != nil || got.Allowed ||
+	if got, err := b.ReviewWithoutRecords(t.Context(), r.StudyPlan.Hash); err != nil ||
+		got.Allowed ||
 		len(got.Objections) == 0 || got.NeedsPerson {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -237,7 +243,7 @@ func TestReviewTells(t *testing.T) {
 func TestListShowsConstants(t *testing.T) {
 	a := ask(t, newSite(t, nil))
 	if err := errors.Join(a.d.Write(site.FileUpload, []byte("x")),
-		a.d.Write(site.FileLate, []byte("all of it"))); err != nil {
+		a.d.Write(site.FileMissedWindow, []byte("all of it"))); err != nil {
 		t.Fatal(err)
 	}
 	if code, page := sit(t, a).get("/"); code != http.StatusOK ||

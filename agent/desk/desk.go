@@ -34,11 +34,12 @@ type Approver struct {
 	Name string
 	// Key signs the approval, if the policy names approvers.
 	Key *protocol.Signer
-	// Through names the page or program used, recorded with the account; "" is the command line.
-	Through string
-	// Shown is the start of Review.Shown as the person saw it. If the review has changed since,
-	// nothing is approved. If Shown is empty, the approval covers the current review.
-	Shown string
+	// Program names the page or program used, recorded with the account; "" is the command line.
+	Program string
+	// DeclarationDigest is the start of Review.DeclarationDigest as the person saw it. If the
+	// review has changed since, nothing is approved. If DeclarationDigest is empty, the approval
+	// covers the current review.
+	DeclarationDigest string
 }
 
 func account() string {
@@ -50,10 +51,10 @@ func account() string {
 }
 
 func (a Approver) account() string {
-	if a.Through == "" {
+	if a.Program == "" {
 		return account()
 	}
-	return account() + ", through " + a.Through
+	return account() + ", through " + a.Program
 }
 
 func (a Approver) name() (string, error) {
@@ -64,11 +65,11 @@ func (a Approver) name() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("say who you are: %w", err)
 		}
-		if name = u.Username; protocol.CheckPerson(name) != nil {
+		if name = u.Username; protocol.CheckPersonName(name) != nil {
 			name = "uid-" + u.Uid
 		}
 	}
-	return name, protocol.CheckPerson(name)
+	return name, protocol.CheckPersonName(name)
 }
 
 // Sources reports on all sources, without opening their files.
@@ -91,7 +92,8 @@ func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver,
 		}
 		d.Account, d.At = account(), k.site.Config.Now().UTC()
 		return k.site.Audit.RecordSource(site.AuditDeclared, name, "records", d.Records, "from",
-			d.From(), "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account)
+			d.Origin(), "vouched", strings.Join(d.VouchedColumns, " "), "by", d.By, "account",
+			d.Account)
 	})
 }
 

@@ -244,7 +244,7 @@ func TestDeskNames(t *testing.T) {
 	s := sit(t, a)
 	at := "/study/" + r.StudyPlan.Hash.String()
 	_, page := s.get(at)
-	if !strings.Contains(page, protocol.PersonRule) {
+	if !strings.Contains(page, protocol.PersonNameRule) {
 		t.Errorf("the form does not say its rule: %s", page)
 	}
 	shown := shownOn(page)
@@ -289,13 +289,13 @@ func TestDeskAllowsNoMore(t *testing.T) {
 			!strings.Contains(page, "refused by the policy") {
 			t.Errorf("the page offers to approve: %s", page)
 		}
-		shown, err := a.Outline(t.Context(), r.StudyPlan.Hash)
+		shown, err := a.ReviewWithoutRecords(t.Context(), r.StudyPlan.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if code, text := s.post("/study/"+r.StudyPlan.Hash.String()+"/approve",
 			url.Values{"name": {"alice"},
-				"shown": {shown.Shown}}, nil); code != http.StatusConflict ||
+				"shown": {shown.DeclarationDigest}}, nil); code != http.StatusConflict ||
 			!strings.Contains(text, "policy does not allow") {
 			t.Errorf("approve: %d %s", code, text)
 		}
@@ -309,19 +309,20 @@ func TestDeskAllowsNoMore(t *testing.T) {
 			!strings.Contains(page, "alice, bob, carol") {
 			t.Errorf("the page of signers: %s", page)
 		}
-		shown, err := a.Outline(t.Context(), r.StudyPlan.Hash)
+		shown, err := a.ReviewWithoutRecords(t.Context(), r.StudyPlan.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"alice", "bob", "mallory"} {
 			if code, text := s.post("/study/"+r.StudyPlan.Hash.String()+"/approve",
 				url.Values{"name": {name},
-					"shown": {shown.Shown}}, nil); code != http.StatusConflict {
+					"shown": {shown.DeclarationDigest}}, nil); code != http.StatusConflict {
 				t.Errorf("%s approves without a key: %d %s", name, code, text)
 			}
 		}
 		if _, err := a.Approve(t.Context(), "illness",
-			desk.Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
+			desk.Approver{Name: "alice", Key: keys["alice"],
+				DeclarationDigest: shown.DeclarationDigest}); err != nil {
 			t.Fatal(err)
 		}
 		if _, page := s.get("/study/" + r.StudyPlan.Hash.String()); !strings.Contains(page,

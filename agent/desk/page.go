@@ -36,8 +36,8 @@ var deskText string
 //     calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and the
 //     page allows nothing that policy and ledger refuse.
 //   - An approval covers what was shown. The form carries the plan's hash and the whole digest of
-//     the source's declaration (Review.Shown). If either is missing or has changed, nothing is
-//     approved.
+//     the source's declaration (Review.DeclarationDigest). If either is missing or has changed,
+//     nothing is approved.
 //   - If the policy names approvers, each signs with their own key, which no daemon should hold.
 //     The page then shows the command to type instead.
 //   - Records are read when the person asks to see them, and for the review after an approval. The
@@ -78,7 +78,7 @@ func NewPage(own *Desk, end func() error, log *slog.Logger) (*Page, error) {
 	under, stop := context.WithCancel(context.Background())
 	return &Page{
 		templates: templates, desk: own, end: end, log: log, under: under, stop: stop, grace: deskGrace,
-		guard: &webpage.Guard{Dir: c.State, Command: c.Worded("caucus agent page --config FILE"), SessionLifetime: deskLasts, Clock: c.Clock, Log: log},
+		guard: &webpage.Guard{Dir: c.State, Command: c.WithVerbNames("caucus agent page --config FILE"), SessionLifetime: deskLasts, Clock: c.Clock, Log: log},
 	}, nil
 }
 
@@ -95,14 +95,15 @@ func (p *Page) Handler() http.Handler {
 				return errors.New("the form does not say what was shown: open the study's page again")
 			}
 			_, err := p.desk.Approve(ctx, h,
-				Approver{Name: r.PostForm.Get("name"), Shown: shown, Through: "the agent's page"})
+				Approver{Name: r.PostForm.Get("name"), DeclarationDigest: shown,
+					Program: "the agent's page"})
 			return err
 		}))
 	mux.HandleFunc("POST /study/{hash}/refuse",
 		p.decide(func(ctx context.Context, r *http.Request, h string) error {
 			_, err := p.desk.Refuse(ctx, h,
 				Approver{Name: r.PostForm.Get("name"),
-					Through: "the agent's page"}, r.PostForm.Get("reason"))
+					Program: "the agent's page"}, r.PostForm.Get("reason"))
 			return err
 		}))
 	return p.guard.Protect(mux)
@@ -129,7 +130,8 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request,
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = io.WriteString(w,
-				p.desk.site.Config.Worded(text.String())) // a client that went away gets nothing
+				// a client that went away gets nothing
+				p.desk.site.Config.WithVerbNames(text.String()))
 		}
 	}
 }
@@ -187,7 +189,8 @@ func (p *Page) decide(
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(http.StatusConflict)
 			_, _ = io.WriteString(w,
-				p.desk.site.Config.Worded(text.String())) // a client that went away gets nothing
+				// a client that went away gets nothing
+				p.desk.site.Config.WithVerbNames(text.String()))
 		}
 	}
 }
@@ -216,7 +219,7 @@ type deskStudy struct {
 type deskBudget struct{ Unit, When, Spent, Limit, Delta string }
 
 // deskOrder lists studies that wait for a person first, and finished studies last.
-var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressHelper, ProgressReady,
+var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressAwaitsHelper, ProgressReady,
 	ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused,
 	ProgressDeclined, ProgressClosed}
 
@@ -243,8 +246,8 @@ func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 		}
 		page.Studies = append(page.Studies, s)
 	}
-	if made := health.Constants(p.desk.site); made.Status != health.OK {
-		page.Constants = "Contributions: " + made.Says
+	if made := health.CheckReplacedContributions(p.desk.site); made.Status != health.OK {
+		page.Constants = "Contributions: " + made.Text
 	}
 	spent, err := p.desk.site.Spending(ctx)
 	if err != nil {
@@ -281,13 +284,13 @@ func (p *Page) study(
 	if records {
 		review, _, err = p.desk.Preview(ctx, h.String())
 	} else {
-		review, err = p.desk.Outline(ctx, h)
+		review, err = p.desk.ReviewWithoutRecords(ctx, h)
 	}
 	if err != nil {
 		return err
 	}
 	allowed := p.desk.site.Config.Policy
-	undecided := review.Refused == "" && review.Closed == "" &&
+	undecided := review.RefusedBy == "" && review.ClosedReason == "" &&
 		!slices.Contains([]Progress{ProgressReceived, ProgressReleased}, review.Progress)
 	page := struct {
 		Top         webpage.Top
@@ -303,9 +306,9 @@ func (p *Page) study(
 		Signers         string
 		Release         string
 	}{
-		Form: form, Rule: protocol.PersonRule,
+		Form: form, Rule: protocol.PersonNameRule,
 		Top: p.top(r, textpage.Printable(review.Study)), Hash: h.String(), Class: classOf(review.Progress), Review: review, Lines: review.page(), Records: records,
-		Approve: undecided && review.Allowed && review.NeedsPerson && !review.Approved && review.Shown != "", Refuse: undecided,
+		Approve: undecided && review.Allowed && review.NeedsPerson && !review.Approved && review.DeclarationDigest != "", Refuse: undecided,
 	}
 	if len(allowed.Approvers) > 0 {
 		page.Signers = strings.Join(allowed.ApproverNames(), ", ")

@@ -55,7 +55,7 @@ func TestCountsUnits(t *testing.T) {
 	}
 	counts.Terms.Mechanism = m
 	got := noiseOf(nil, []study.Reservation{counts})[0]
-	if !got.Counts || got.Units != got.SD ||
+	if !got.CountsUnits || got.UnitsWithinSD != got.SD ||
 		!strings.HasPrefix(got.words(), "standard deviation 5.6") ||
 		!strings.HasSuffix(got.words(), " labels on each of this site's counts") {
 		t.Errorf("%+v: %s", got, got.words())

@@ -19,7 +19,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// RecordSummary describes a study's records before any processing. All fields except Added are
+// RecordSummary describes a study's records before any processing. All fields except SiteNoise are
 // computed from the records and are for the site only. They are not sent, logged or stored.
 type RecordSummary struct {
 	// Cells describes the columns, in the plan's order.
@@ -28,28 +28,29 @@ type RecordSummary struct {
 	// without a class.
 	Classes    []ClassCount `json:"classes,omitempty"`
 	Unlabelled int          `json:"unlabelled,omitempty"`
-	// Persons is the number of patients, 0 if the source's schema names none. Patients groups the
-	// patients with several records, fewest records first.
-	Persons  int            `json:"patients,omitempty"`
-	Patients []PatientCount `json:"patients_with_several,omitempty"`
-	// Added is the noise on each number, if this site adds it.
-	Added []NoiseSummary `json:"noise_added,omitempty"`
+	// DistinctPatients is the number of patients, 0 if the source's schema names none. Patients
+	// groups the patients with several records, fewest records first.
+	DistinctPatients int            `json:"patients,omitempty"`
+	Patients         []PatientCount `json:"patients_with_several,omitempty"`
+	// SiteNoise is the noise on each number, if this site adds it.
+	SiteNoise []NoiseSummary `json:"noise_added,omitempty"`
 }
 
 // ColumnSummary describes one column of the records, without noise: for this site's persons alone.
 type ColumnSummary struct {
 	Column string `json:"column"`
 	// Unreadable counts cells that are no number, date or text of the kind declared, UnknownLevels
-	// texts that are no level, Missing empty cells, and Outside values beyond the schema's bounds.
+	// texts that are no level, Missing empty cells, and OutOfRange values beyond the schema's
+	// bounds.
 	Unreadable    int `json:"unreadable"`
 	UnknownLevels int `json:"unknown_levels"`
 	Missing       int `json:"missing"`
-	Outside       int `json:"outside"`
-	// Here and Pool describe a column here and in the public pool: the mean of a number in the
-	// column's own unit, or the shares of the most frequent levels. Pool is "" before the pool is
-	// here.
-	Here string `json:"here,omitempty"`
-	Pool string `json:"pool,omitempty"`
+	OutOfRange    int `json:"outside"`
+	// SiteValues and Pool describe a column here and in the public pool: the mean of a number in
+	// the column's own unit, or the shares of the most frequent levels. Pool is "" before the pool
+	// is here.
+	SiteValues string `json:"here,omitempty"`
+	Pool       string `json:"pool,omitempty"`
 	// distance is the largest difference between the two means, over the column's encoded columns.
 	distance float64
 }
@@ -73,11 +74,12 @@ type PatientCount struct {
 type NoiseSummary struct {
 	Output string  `json:"output"`
 	SD     float64 `json:"standard_deviation"` // standard deviation of the noise on each number
-	// Units is the number of units (labels, records or parties) that together could change a number
-	// by SD; 0 if the numbers have weights. Counts says that each number counts units.
-	Units  float64      `json:"units"`
-	Counts bool         `json:"counts,omitempty"`
-	Unit   privacy.Unit `json:"unit"`
+	// UnitsWithinSD is the number of units (labels, records or parties) that together could change
+	// a number by SD; 0 if the numbers have weights. CountsUnits says that each number counts
+	// units.
+	UnitsWithinSD float64      `json:"units"`
+	CountsUnits   bool         `json:"counts,omitempty"`
+	Unit          privacy.Unit `json:"unit"`
 }
 
 func noiseOf(t study.Task, all []study.Reservation) []NoiseSummary {
@@ -88,12 +90,12 @@ func noiseOf(t study.Task, all []study.Reservation) []NoiseSummary {
 			SD:   math.Sqrt(privacy.VarianceOf(r.Terms.Mechanism, b, 0, r.Terms.Length)),
 			Unit: b.Unit}
 		counter, counts := t.(study.Counter)
-		n.Counts = counts || countsUnits(b)
+		n.CountsUnits = counts || countsUnits(b)
 		if counts {
 			_, record := counter.Counts(make([]int64, r.Terms.Length))
-			n.Units = n.SD / float64(record)
+			n.UnitsWithinSD = n.SD / float64(record)
 		} else if most := mostMoved(b); most > 0 {
-			n.Units = n.SD / most
+			n.UnitsWithinSD = n.SD / most
 		}
 		out = append(out, n)
 	}
@@ -129,7 +131,7 @@ func countsUnits(b privacy.Bound) bool {
 // encoded rows of the public pool, nil if it is not here.
 func sightOf(p study.Plan, seen source.SourceReading, records *dataset.Records,
 	pool *mat.Dense) RecordSummary {
-	s := RecordSummary{Cells: cellsOf(p.Schema, seen.Odd, records, pool)}
+	s := RecordSummary{Cells: cellsOf(p.Schema, seen.RowRemarks, records, pool)}
 	counts := make([]int, len(p.Schema.Label.Classes))
 	for _, y := range records.Y {
 		if y >= 0 && y < len(counts) {
@@ -141,7 +143,7 @@ func sightOf(p study.Plan, seen source.SourceReading, records *dataset.Records,
 	for k, class := range p.Schema.Label.Classes {
 		s.Classes = append(s.Classes, ClassCount{class, counts[k]})
 	}
-	s.Persons, s.Patients = patientsOf(records)
+	s.DistinctPatients, s.Patients = patientsOf(records)
 	return s
 }
 
@@ -168,14 +170,14 @@ func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records,
 		case dataset.ProblemMissing:
 			c.Missing += m.Count
 		case dataset.ProblemClamped:
-			c.Outside += m.Count
+			c.OutOfRange += m.Count
 		}
 	}
 	here, there := means(records.X), means(pool)
 	hereWords, poolWords := meanWords(s, here), meanWords(s, there)
 	for _, b := range s.Blocks() {
 		c := place[b.Column]
-		c.Here, c.Pool = hereWords[b.Column], poolWords[b.Column]
+		c.SiteValues, c.Pool = hereWords[b.Column], poolWords[b.Column]
 		if here == nil || there == nil {
 			continue
 		}
@@ -274,7 +276,7 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientCount) 
 // k·ε and k²·ρ (privacy.Cost.At), where ε and ρ are the costs of replacing one. If the plan keeps
 // all records of a patient in one shard, its bound counts them as a whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientCount) {
-	whole := p.Unit >= privacy.Patient || kinds.WordsOf(p).WholePatients
+	whole := p.Unit >= privacy.Patient || kinds.Explain(p).WholePatients
 	for i := range several {
 		if whole {
 			several[i].Epsilon = finite(p.Epsilon)
@@ -330,8 +332,8 @@ func (r RecordSummary) writeTo(b *textpage.Page) {
 		}
 		b.Add("classes", "%s", strings.Join(words, ", "))
 	}
-	if r.Persons > 0 {
-		b.Add("patients", "%d", r.Persons)
+	if r.DistinctPatients > 0 {
+		b.Add("patients", "%d", r.DistinctPatients)
 	}
 	for i, g := range r.Patients {
 		if i == shownGroups {
@@ -340,15 +342,15 @@ func (r RecordSummary) writeTo(b *textpage.Page) {
 		}
 		b.Add("", "%s", g.words())
 	}
-	for _, n := range r.Added {
+	for _, n := range r.SiteNoise {
 		b.Add("noise", "%s", n.words())
 	}
 }
 
 func (c ColumnSummary) words() string {
 	words := c.Column
-	if c.Here != "" {
-		words += ": " + c.Here
+	if c.SiteValues != "" {
+		words += ": " + c.SiteValues
 	}
 	if c.Pool != "" {
 		words += "; the pool: " + c.Pool
@@ -357,7 +359,7 @@ func (c ColumnSummary) words() string {
 		count int
 		what  string
 	}{{c.Unreadable, "cannot be read"}, {c.UnknownLevels, "of no known level"},
-		{c.Missing, "missing"}, {c.Outside, "outside the bounds"}} {
+		{c.Missing, "missing"}, {c.OutOfRange, "outside the bounds"}} {
 		if n.count > 0 {
 			words += fmt.Sprintf("; %d %s", n.count, n.what)
 		}
@@ -378,11 +380,11 @@ func (p PatientCount) words() string {
 }
 
 func (n NoiseSummary) words() string {
-	if n.Counts {
-		return fmt.Sprintf("standard deviation %.3g %s on each of this site's counts", n.Units, unitsWords(n.Unit))
+	if n.CountsUnits {
+		return fmt.Sprintf("standard deviation %.3g %s on each of this site's counts", n.UnitsWithinSD, unitsWords(n.Unit))
 	}
-	if n.Units > 0 && n.Unit != privacy.Party { // a site is one party
-		return fmt.Sprintf("standard deviation on each number: %.3g times the most that one %s can move that number", n.Units, n.Unit)
+	if n.UnitsWithinSD > 0 && n.Unit != privacy.Party { // a site is one party
+		return fmt.Sprintf("standard deviation on each number: %.3g times the most that one %s can move that number", n.UnitsWithinSD, n.Unit)
 	}
 	return fmt.Sprintf("standard deviation %.4g on each number", n.SD)
 }

@@ -25,17 +25,17 @@ type Progress string
 
 // Stages in the order in which a study passes them; a refusal, a release and a closing end it.
 const (
-	ProgressUndeclared Progress = "waiting for its source to be declared"
-	ProgressWaiting    Progress = "waiting for approval"
-	ProgressRefused    Progress = "refused by the policy"
-	ProgressDeclined   Progress = "refused by a person"
-	ProgressHelper     Progress = "waiting for its helper's word"
-	ProgressReady      Progress = "ready to contribute"
-	ProgressPreparing  Progress = "charged, being prepared"
-	ProgressPrepared   Progress = "prepared, not yet received"
-	ProgressReceived   Progress = "received by the coordinator"
-	ProgressReleased   Progress = "released"
-	ProgressClosed     Progress = "closed"
+	ProgressUndeclared   Progress = "waiting for its source to be declared"
+	ProgressWaiting      Progress = "waiting for approval"
+	ProgressRefused      Progress = "refused by the policy"
+	ProgressDeclined     Progress = "refused by a person"
+	ProgressAwaitsHelper Progress = "waiting for its helper's word"
+	ProgressReady        Progress = "ready to contribute"
+	ProgressPreparing    Progress = "charged, being prepared"
+	ProgressPrepared     Progress = "prepared, not yet received"
+	ProgressReceived     Progress = "received by the coordinator"
+	ProgressReleased     Progress = "released"
+	ProgressClosed       Progress = "closed"
 	// ProgressUnreadable is the stage of a plan that this version cannot read.
 	ProgressUnreadable Progress = "not readable here"
 )
@@ -47,19 +47,19 @@ type Review struct {
 	Plan     study.Hash `json:"plan"`
 	Progress Progress   `json:"progress"`
 	// why the study was closed here, or cannot be read
-	Closed  string   `json:"closed,omitempty"`
-	Purpose string   `json:"purpose,omitempty"`
-	Contact string   `json:"contact,omitempty"`
-	Readers []string `json:"readers,omitempty"`
-	// Deadline and Minimum are the values in force. Ends describes the whole ending. Amended lists
-	// the changes, one on each line. Floor is the least minimum that amendments may set, 0 if they
-	// may set none.
-	Deadline time.Time `json:"deadline,omitzero"`
-	Ends     string    `json:"ends"`
-	Amended  []string  `json:"amended,omitempty"`
-	Parties  int       `json:"parties"`
-	Minimum  int       `json:"minimum"`
-	Floor    int       `json:"floor,omitempty"`
+	ClosedReason string   `json:"closed,omitempty"`
+	Purpose      string   `json:"purpose,omitempty"`
+	Contact      string   `json:"contact,omitempty"`
+	Readers      []string `json:"readers,omitempty"`
+	// Deadline and Minimum are the values in force. EndingText describes the whole ending.
+	// AmendmentTexts lists the changes, one on each line. Floor is the least minimum that
+	// amendments may set, 0 if they may set none.
+	Deadline       time.Time `json:"deadline,omitzero"`
+	EndingText     string    `json:"ends"`
+	AmendmentTexts []string  `json:"amended,omitempty"`
+	Parties        int       `json:"parties"`
+	Minimum        int       `json:"minimum"`
+	Floor          int       `json:"floor,omitempty"`
 
 	Kind       string            `json:"kind"`
 	Unit       privacy.Unit      `json:"unit"`
@@ -69,77 +69,78 @@ type Review struct {
 	Noise      study.Noise       `json:"noise"`
 	Sampler    string            `json:"sampler"`
 	Parameters map[string]string `json:"parameters"`
-	// Leaves describes the data that leave. Protects describes the guarantee.
-	Leaves string `json:"leaves"`
-	// Where is the plan's condition on records, "" for all records. About describes the condition.
-	// Inside is the number of the source's records that meet the condition.
-	Where string `json:"where,omitempty"`
-	About string `json:"about"`
-	// Filled says what stands for missing cells, "" if the study counts them.
-	Filled   string `json:"filled,omitempty"`
-	Inside   *int   `json:"inside,omitempty"`
-	Protects string `json:"protects"`
+	// DataSent describes the data that leave. GuaranteeText describes the guarantee.
+	DataSent string `json:"leaves"`
+	// Where is the plan's condition on records, "" for all records. ConditionText describes the
+	// condition. MeetingCondition is the number of the source's records that meet the condition.
+	Where         string `json:"where,omitempty"`
+	ConditionText string `json:"about"`
+	// MissingText says what stands for missing cells, "" if the study counts them.
+	MissingText      string `json:"filled,omitempty"`
+	MeetingCondition *int   `json:"inside,omitempty"`
+	GuaranteeText    string `json:"protects"`
 	// Helper names the second server of this site's policy, "" if the plan has no helper. It also
-	// says whether the helper's acceptance of this plan is here (Agreed), or why not. Sees says
-	// what each server alone, and both together, learn.
-	Helper string   `json:"helper,omitempty"`
-	Agreed bool     `json:"helper_agreed,omitempty"`
-	Sees   []string `json:"who_sees,omitempty"`
-	// Bytes is the size of the upload: an upper bound before the upload is prepared, and exact
-	// afterwards (Exact).
-	Bytes        int      `json:"bytes"`
-	Exact        bool     `json:"bytes_exact"`
-	Columns      []string `json:"columns"`
-	ClearColumns []string `json:"clear_columns"`
+	// says whether the helper's acceptance of this plan is here (HelperAgreed), or why not.
+	// ServersLearn says what each server alone, and both together, learn.
+	Helper       string   `json:"helper,omitempty"`
+	HelperAgreed bool     `json:"helper_agreed,omitempty"`
+	ServersLearn []string `json:"who_sees,omitempty"`
+	// UploadBytes is the size of the upload: an upper bound before the upload is prepared, and
+	// exact afterwards (UploadBytesExact).
+	UploadBytes      int      `json:"bytes"`
+	UploadBytesExact bool     `json:"bytes_exact"`
+	Columns          []string `json:"columns"`
+	ClearColumns     []string `json:"clear_columns"`
 
 	// Label, Learner, Map and Pool describe the label, the classifier, the features and the public
 	// rows.
 	Label   string `json:"label"`
 	Learner string `json:"learner"`
 	Map     string `json:"map"`
-	// Kept is the share of each column that the map keeps, least first. It is absent if
+	// KeptVariance is the share of each column that the map keeps, least first. It is absent if
 	// the map keeps all, and before the pool is here.
-	Kept []dataset.KeptShare `json:"kept,omitempty"`
-	Pool string              `json:"pool"`
+	KeptVariance []dataset.KeptShare `json:"kept,omitempty"`
+	Pool         string              `json:"pool"`
 
 	Source string `json:"source"`
-	// Claims is the declaring person's statement about the source's records.
-	Claims string `json:"claims,omitempty"`
-	// Shown is the digest of the declaration that an approval covers (Declaration.ApprovedDigest).
-	Shown string `json:"shown,omitempty"`
-	// Undeclared says what a person has to do before the study can take place.
-	Undeclared string `json:"undeclared,omitempty"`
+	// SourceClaims is the declaring person's statement about the source's records.
+	SourceClaims string `json:"claims,omitempty"`
+	// DeclarationDigest is the digest of the declaration that an approval covers
+	// (Declaration.ApprovedDigest).
+	DeclarationDigest string `json:"shown,omitempty"`
+	// DeclareFirst says what a person has to do before the study can take place.
+	DeclareFirst string `json:"undeclared,omitempty"`
 	// Records is the number of records for the study, as declared when the study was charged or,
-	// before that, now. Found is the number in the file now.
-	Records int      `json:"records"`
-	Found   int      `json:"records_found"`
-	Remarks []string `json:"remarks,omitempty"`
+	// before that, now. RecordsFound is the number in the file now.
+	Records      int      `json:"records"`
+	RecordsFound int      `json:"records_found"`
+	Remarks      []string `json:"remarks,omitempty"`
 	// Forecast is the operator's forecast of the study. Nothing here depends on it.
 	Forecast *stated.Statement `json:"forecast,omitempty"`
 	RecordSummary
-	// Values are this site's own numbers before noise. They are there if a person asked for them.
-	Values []Output `json:"values,omitempty"`
+	// Outputs are this site's own numbers before noise. They are there if a person asked for them.
+	Outputs []Output `json:"values,omitempty"`
 
-	// Seconds is the approximate time from charge to upload, from public numbers and this machine's
-	// speed.
-	Seconds float64 `json:"seconds"`
+	// EstimatedSeconds is the approximate time from charge to upload, from public numbers and this
+	// machine's speed.
+	EstimatedSeconds float64 `json:"seconds"`
 	// Budgets are the units of the ledger that the study is charged to.
 	Budgets []UnitBudget `json:"ledger"`
 	// Allowed reports whether policy and ledger allow the study. Objections say why not.
 	Allowed    bool     `json:"allowed"`
 	Objections []string `json:"objections"`
-	// NeedsPerson reports whether the policy requires approvals, by Needed people. Approved reports
-	// whether enough people approved; ApprovedBy names them.
-	NeedsPerson bool     `json:"needs_approval"`
-	Needed      int      `json:"approvals_needed"`
-	Approved    bool     `json:"approved"`
-	ApprovedBy  []string `json:"approved_by"`
-	// Before says that the person who approves now had approved this study earlier.
-	Before bool `json:"approved_before,omitempty"`
-	// Lapsed names people who approved before the source was declared again.
-	Lapsed []string `json:"approvals_lapsed,omitempty"`
-	// Refused names the person who refused, and the day; "" if nobody did.
-	Refused string `json:"refused,omitempty"`
+	// NeedsPerson reports whether the policy requires approvals, by ApprovalsNeeded people.
+	// Approved reports whether enough people approved; ApprovedBy names them.
+	NeedsPerson     bool     `json:"needs_approval"`
+	ApprovalsNeeded int      `json:"approvals_needed"`
+	Approved        bool     `json:"approved"`
+	ApprovedBy      []string `json:"approved_by"`
+	// ApprovedBefore says that the person who approves now had approved this study earlier.
+	ApprovedBefore bool `json:"approved_before,omitempty"`
+	// LapsedApprovals names people who approved before the source was declared again.
+	LapsedApprovals []string `json:"approvals_lapsed,omitempty"`
+	// RefusedBy names the person who refused, and the day; "" if nobody did.
+	RefusedBy string `json:"refused,omitempty"`
 	// Problems lists what the site must repair: a missing pool, or a file that differs from its
 	// declaration. With a problem the site contributes empty records to the study.
 	Problems []string `json:"problems,omitempty"`
@@ -154,9 +155,9 @@ type UnitBudget struct {
 	Unit  privacy.Unit `json:"unit"`
 	Delta float64      `json:"delta"`
 	Limit float64      `json:"limit_epsilon"`
-	// Before and After are null if there is no guarantee.
-	Before *float64 `json:"spent_epsilon"`
-	After  *float64 `json:"after_epsilon"`
+	// SpentBefore and SpentAfter are null if there is no guarantee.
+	SpentBefore *float64 `json:"spent_epsilon"`
+	SpentAfter  *float64 `json:"after_epsilon"`
 }
 
 // describe fills in the facts from plan, policy and dossier.
@@ -165,10 +166,10 @@ func (k *Desk) describe(d site.StudyFolder, h study.Hash, p study.Plan) Review {
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
 		Parties: len(p.Roster), Minimum: p.Minimum,
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
-		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Filled: kinds.MissingWords(p), Protects: protects(p),
-		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
-		Sees: whoSees(p), Needed: k.site.Config.Policy.RequiredApprovals(),
-		Label: p.Schema.Label.Column + ": " + strings.Join(p.Schema.Label.Classes, ", "), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Describe(),
+		DataSent: kinds.Explain(p).DataSent, Where: p.Where, ConditionText: p.ConditionText(), MissingText: kinds.MissingText(p), GuaranteeText: protects(p),
+		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.Explain(p).InClear,
+		ServersLearn: whoSees(p), ApprovalsNeeded: k.site.Config.Policy.RequiredApprovals(),
+		Label: p.Schema.Label.Column + ": " + strings.Join(p.Schema.Label.Classes, ", "), Learner: kinds.Explain(p).Trained, Map: p.Map.Describe(),
 		Objections: k.site.Config.Policy.Objections(p),
 	}
 	if site.SiteChooses(p) {
@@ -181,49 +182,51 @@ func (k *Desk) describe(d site.StudyFolder, h study.Hash, p study.Plan) Review {
 		r.Problems = append(r.Problems, fmt.Sprintf("its amendments cannot be read: %v", err))
 	} else {
 		e := chain.Ending()
-		r.Deadline, r.Minimum, r.Floor, r.Ends, r.Amended = e.Deadline, e.Minimum, p.Floor,
+		r.Deadline, r.Minimum, r.Floor, r.EndingText, r.AmendmentTexts = e.Deadline, e.Minimum,
+			p.Floor,
 			e.Words(len(p.Roster)), chain.Changes(0)
 		if no := k.site.Config.Policy.EndingObjection(p, e); no != "" {
 			r.Objections = append(r.Objections, no)
 		}
 	}
 	if source, err := k.site.Sources.Of(p); err != nil {
-		r.Undeclared = err.Error()
+		r.DeclareFirst = err.Error()
 	} else {
-		r.Shown = source.ApprovedDigest()
-		r.Source, r.Claims, r.Records = source.From(), source.Claims(), cmp.Or(d.DeclaredRecords(),
-			source.Counted(p))
+		r.DeclarationDigest = source.ApprovedDigest()
+		r.Source, r.SourceClaims, r.Records = source.Origin(), source.ClaimText(),
+			cmp.Or(d.DeclaredRecords(),
+				source.Counted(p))
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
 	r.Forecast = forecastIn(d, h)
-	if b, err := d.Read(site.FileLate); err == nil {
+	if b, err := d.Read(site.FileMissedWindow); err == nil {
 		r.Problems = append(r.Problems, "not ready in time, a constant was sent in its place: "+strings.TrimSpace(string(b)))
 	}
-	if b, err := d.Read(site.FileUnread); err == nil {
+	if b, err := d.Read(site.FileReadFailure); err == nil {
 		r.Problems = append(r.Problems, "it got empty records: "+strings.TrimSpace(string(b)))
 	}
-	if b, err := d.Read(site.FileNoVotes); err == nil {
+	if b, err := d.Read(site.FileVoteFailure); err == nil {
 		gave := "this site's own classifier gave no votes, a constant was sent in their place: "
-		if kinds.WordsOf(p).Scored {
+		if kinds.Explain(p).SiteScores {
 			gave = "this site's own program gave no scores, all its records count as without one: "
 		}
 		r.Problems = append(r.Problems, gave+strings.TrimSpace(string(b)))
 	}
-	if b, err := d.Read(site.FileOdd); err == nil {
+	if b, err := d.Read(site.FileSourceRemarks); err == nil {
 		r.Problems = append(r.Problems, "when its file was read: "+strings.TrimSpace(string(b)))
 	}
 	by, lapsed := k.site.Approvers(d, h, p)
-	r.ApprovedBy, r.Lapsed = append([]string{}, by...), lapsed
-	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
+	r.ApprovedBy, r.LapsedApprovals = append([]string{}, by...), lapsed
+	r.NeedsPerson, r.Approved = r.ApprovalsNeeded > 0, len(r.ApprovedBy) >= r.ApprovalsNeeded
 	if no := k.site.Refused(d); no != nil {
-		r.Refused = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
+		r.RefusedBy = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
 		// an answer that was written to a file can no longer be refused
 		if d.Has(site.FileUpload) && d.Has(site.FileAnswer) && !d.Has(site.FileReceipt) {
-			r.Refused += "; an answer was written to a file before that, and counts if whoever has it hands it in: get it back and destroy it"
+			r.RefusedBy += "; an answer was written to a file before that, and counts if whoever has it hands it in: get it back and destroy it"
 		}
 	}
 	if b, err := d.Read(site.FileClosed); err == nil {
-		r.Closed = strings.TrimSpace(string(b))
+		r.ClosedReason = strings.TrimSpace(string(b))
 	}
 	// JSON gets empty lists in place of null.
 	r.Objections, r.ClearColumns = append([]string{}, r.Objections...), append([]string{},
@@ -248,9 +251,9 @@ func forecastIn(d site.StudyFolder, h study.Hash) *stated.Statement {
 	return &operator
 }
 
-// Outline reviews a study without reading records. It checks an undecided study against the ledger
-// too.
-func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
+// ReviewWithoutRecords reviews a study without reading records. It checks an undecided study
+// against the ledger too.
+func (k *Desk) ReviewWithoutRecords(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Folder(h)
 	p, err := d.Plan()
 	if err != nil {
@@ -258,7 +261,7 @@ func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	}
 	r := k.describe(d, h, p)
 	if r.Progress == ProgressUndeclared || r.Progress == ProgressWaiting ||
-		r.Progress == ProgressHelper || r.Progress == ProgressReady {
+		r.Progress == ProgressAwaitsHelper || r.Progress == ProgressReady {
 		_, err = k.reviewCosts(ctx, &r, d, p)
 	}
 	return r, err
@@ -273,7 +276,7 @@ func (k *Desk) unreadable(h study.Hash, why error) Review {
 	if b, err := d.Read(site.FilePlan); err == nil && json.Unmarshal(b, &named) == nil {
 		r.Study = named.Name
 	}
-	r.Closed = fmt.Sprintf("%v: the version of caucus that took part reads it; its folder is %s", why, d.Dir)
+	r.ClosedReason = fmt.Sprintf("%v: the version of caucus that took part reads it; its folder is %s", why, d.Dir)
 	return r
 }
 
@@ -290,10 +293,10 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.StudyFolder,
 		return nil, err
 	}
 	r.Pool = poolWords(t)
-	r.Helper, r.Agreed = k.site.HelperWords(d, t)
-	r.Kept = t.Plan().Map.KeptShares(t.Plan().Schema, t.Pool().Encoded)
+	r.Helper, r.HelperAgreed = k.site.HelperText(d, t)
+	r.KeptVariance = t.Plan().Map.KeptShares(t.Plan().Schema, t.Pool().Encoded)
 	c, err := k.site.CostOf(t)
-	if err != nil && r.Undeclared == "" {
+	if err != nil && r.DeclareFirst == "" {
 		r.Objections = append(r.Objections, err.Error())
 	}
 	if c.Charges, err = t.Charges(0); err != nil {
@@ -301,14 +304,14 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.StudyFolder,
 		r.Progress = k.progress(d, *r)
 		return t, nil // CostOf has given the reason
 	}
-	r.Seconds = c.Span.Whole().Seconds()
-	r.Bytes = t.MaxBody()
-	r.Added = noiseOf(t, c.Reserved)
+	r.EstimatedSeconds = c.Window.Total().Seconds()
+	r.UploadBytes = t.MaxBody()
+	r.SiteNoise = noiseOf(t, c.Reserved)
 	var costs []privacy.Cost
 	for _, c := range c.Charges {
 		r.Sampler, r.Parameters = c.Mechanism, c.Parameters
 		costs = append(costs, c.Cost)
-		_, found, err := k.site.Ledger.Line(ctx, study.ReleaseID(r.Plan, c.Output))
+		_, found, err := k.site.Ledger.FindLine(ctx, study.ReleaseID(r.Plan, c.Output))
 		if err != nil {
 			return nil, err
 		}
@@ -337,12 +340,12 @@ func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost
 		if !charged {
 			r.Objections = append(r.Objections, limit.Objections(costs)...)
 		}
-		after := limit.After(costs)
+		after := limit.TotalsAfter(costs)
 		for _, u := range privacy.Units() {
 			if most, ok := limit.Most[u]; ok {
 				r.Budgets = append(r.Budgets, UnitBudget{
 					Year: limit.Year, Unit: u, Delta: most.Delta, Limit: most.Epsilon,
-					Before: finite(limit.Spent[u].Epsilon(most.Delta)), After: finite(after[u].Epsilon(most.Delta)),
+					SpentBefore: finite(limit.Spent[u].Epsilon(most.Delta)), SpentAfter: finite(after[u].Epsilon(most.Delta)),
 				})
 			}
 		}
@@ -358,7 +361,7 @@ func (k *Desk) progress(d site.StudyFolder, r Review) Progress {
 		return ProgressClosed
 	case d.Has(site.FileReceipt):
 		return ProgressReceived
-	case r.Refused != "":
+	case r.RefusedBy != "":
 		return ProgressDeclined
 	case d.Has(site.FileUpload):
 		return ProgressPrepared
@@ -366,12 +369,12 @@ func (k *Desk) progress(d site.StudyFolder, r Review) Progress {
 		return ProgressPreparing
 	case !r.Allowed:
 		return ProgressRefused
-	case r.Undeclared != "":
+	case r.DeclareFirst != "":
 		return ProgressUndeclared
 	case r.NeedsPerson && !r.Approved:
 		return ProgressWaiting
-	case r.Noise.Shared() && !r.Agreed:
-		return ProgressHelper
+	case r.Noise.Shared() && !r.HelperAgreed:
+		return ProgressAwaitsHelper
 	}
 	return ProgressReady
 }
@@ -388,14 +391,14 @@ func protects(p study.Plan) string {
 		privacy.Party:   "everything this site holds is hidden",
 	}[p.Unit]
 	beside := ""
-	if p.Unit == privacy.Label && !p.Noise.InClear() {
+	if p.Unit == privacy.Label && !p.Noise.SumsInClear() {
 		beside = "; the features beside it are not"
 	}
-	return fmt.Sprintf("%s at %s %s%s", hides, budget, p.Noise.Trust().Hidden, beside)
+	return fmt.Sprintf("%s at %s %s%s", hides, budget, p.Noise.Trust().HiddenFrom, beside)
 }
 
 func whoSees(p study.Plan) []string {
-	sees := p.Noise.Trust().Sees
+	sees := p.Noise.Trust().ServersLearn
 	if sees == "" {
 		return nil
 	}
@@ -403,7 +406,7 @@ func whoSees(p study.Plan) []string {
 	if p.Delta > 0 {
 		budget += fmt.Sprintf(", δ = %g", p.Delta)
 	}
-	return strings.Split(fmt.Sprintf(sees, kinds.WordsOf(p).Received, budget), "\n")
+	return strings.Split(fmt.Sprintf(sees, kinds.Explain(p).ExactDataReceived, budget), "\n")
 }
 
 func poolWords(t study.Task) string {

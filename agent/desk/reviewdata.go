@@ -21,7 +21,7 @@ import (
 // before noise. TestPreviewTouchesNoDice fails at the first random byte.
 func (k *Desk) reviewData(r *Review, d site.StudyFolder, p study.Plan, t study.Task) {
 	if body, err := d.Read(site.FileUpload); err == nil {
-		r.Bytes, r.Exact = len(body), true
+		r.UploadBytes, r.UploadBytesExact = len(body), true
 	}
 	source, err := k.site.Sources.Of(p)
 	if err != nil || source.Refuses(p) != nil {
@@ -36,24 +36,24 @@ func (k *Desk) reviewData(r *Review, d site.StudyFolder, p study.Plan, t study.T
 		r.Problems = append(r.Problems, fmt.Errorf("it would get empty records: %w", err).Error())
 		return
 	}
-	r.Found, r.Remarks = records.Len(), held.Remarks()
+	r.RecordsFound, r.Remarks = records.Len(), held.Remarks()
 	if p.Where != "" {
 		inside := 0
-		for _, out := range records.Outside {
+		for _, out := range records.FailsCondition {
 			if !out {
 				inside++
 			}
 		}
-		r.Inside = &inside
+		r.MeetingCondition = &inside
 	}
 	r.Problems = append(r.Problems, k.site.Sources.Problems(source, held.SourceReading)...)
 	var pool *mat.Dense
 	if t != nil {
 		pool = t.Pool().Encoded
 	}
-	added := r.Added
+	added := r.SiteNoise
 	r.RecordSummary = sightOf(p, held.SourceReading, records, pool)
-	r.Added = added
+	r.SiteNoise = added
 	if t == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (k *Desk) Studies(ctx context.Context) (all []Review, offline, err error) {
 		return nil, offline, err
 	}
 	for _, h := range hashes {
-		r, err := k.Outline(ctx, h)
+		r, err := k.ReviewWithoutRecords(ctx, h)
 		if errors.Is(err, study.ErrPlan) {
 			r, err = k.unreadable(h, err), nil
 		}

@@ -78,7 +78,7 @@ func TestPoolWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _, err := planning.Draft(study.Proposal{
+	made, _, err := planning.DraftPlan(study.Proposal{
 		Name: "illness", Purpose: "a test", Roster: []study.PartyID{"other", "site"}, Epsilon: 1, Deadline: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC),
 		Mechanism: "tally", Noise: study.NoiseCoordinator, Minimum: 2, Records: 60,
 	}, schema, rows)

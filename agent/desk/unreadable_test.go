@@ -34,9 +34,9 @@ func TestUnreadablePlan(t *testing.T) {
 		if (s.Progress == desk.ProgressUnreadable) != (s.Plan == h) {
 			t.Errorf("%s is %q", s.Study, s.Progress)
 		}
-		if s.Plan == h && (s.Study != "of-before" || !strings.Contains(s.Closed, "was") ||
-			!strings.Contains(s.Closed, dir)) {
-			t.Errorf("of the old plan it says: %q %q", s.Study, s.Closed)
+		if s.Plan == h && (s.Study != "of-before" || !strings.Contains(s.ClosedReason, "was") ||
+			!strings.Contains(s.ClosedReason, dir)) {
+			t.Errorf("of the old plan it says: %q %q", s.Study, s.ClosedReason)
 		}
 	}
 }

@@ -29,9 +29,9 @@ type Output struct {
 	// Shared says that the numbers leave as two secret shares, so that nobody gets them in clear.
 	Shared bool `json:"in_shares,omitempty"`
 
-	// Lines shows counts of records as text, a line for each column; nil if the numbers are not
-	// such counts.
-	Lines []string `json:"lines,omitempty"`
+	// CountLines shows counts of records as text, a line for each column; nil if the numbers are
+	// not such counts.
+	CountLines []string `json:"lines,omitempty"`
 
 	noise study.Noise
 }
@@ -62,7 +62,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 		return nil, err
 	}
 	n := cmp.Or(d.DeclaredRecords(), source.Counted(p))
-	in, _, _, err := k.site.Sources.Exact(p, n, study.InBlocks(t, n))
+	in, _, _, err := k.site.Sources.DeclaredRecords(p, n, study.TakesBlocks(t, n))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like 
 		o := like
 		o.Name, o.Most, o.Unit = r.Output, mostMoved(r.Sensitive.Bound()), r.Sensitive.Bound().Unit
 		for j := range r.Sensitive.Len() {
-			if o.noise.AtSite() {
+			if o.noise.AddedAtSite() {
 				o.SD = append(o.SD,
 					math.Sqrt(privacy.VarianceOf(r.Mechanism, r.Sensitive.Bound(), j,
 						r.Sensitive.Len())))
@@ -132,7 +132,7 @@ func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like 
 		exact[i] = r
 		exact[i].Mechanism = privacy.Unperturbed{}
 	}
-	opened, err := study.ReleaseRequests(ctx, privacy.Simulation(0), t.Hash(), exact)
+	opened, err := study.ReleaseRequests(ctx, privacy.NewSimulation(0), t.Hash(), exact)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like 
 		out[i].Values = p.Values
 		if counter, ok := t.(study.Counter); ok {
 			lines, record := counter.Counts(p.Values)
-			out[i].Lines, out[i].Most = lines, float64(record)
+			out[i].CountLines, out[i].Most = lines, float64(record)
 		}
 	}
 	return out, nil
@@ -151,12 +151,12 @@ func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like 
 
 func (o Output) writeTo(b *textpage.Page) {
 	scale, in := 1.0, ""
-	if len(o.Lines) > 0 || o.Most == 1 {
+	if len(o.CountLines) > 0 || o.Most == 1 {
 		scale, in = o.Most, " "+unitsWords(o.Unit)
 	} else if o.Most > 1 { // the numbers are scaled values, rounded to integers
 		scale, in = o.Most, fmt.Sprintf(" times the most that one %s can move it", o.Unit)
 	}
-	who := o.noise.Trust().Gets
+	who := o.noise.Trust().ServersGet
 	if len(o.SD) > 0 {
 		least, most := slices.Min(o.SD)/scale, slices.Max(o.SD)/scale
 		if who = fmt.Sprintf("the noise on each: ± %.3g", least); most > least {
@@ -165,10 +165,10 @@ func (o Output) writeTo(b *textpage.Page) {
 		who += in
 	}
 	b.Add("values", "%s: %d numbers before noise, for your eyes only; %s", o.Name, len(o.Values), who)
-	if len(o.Lines) == 0 {
-		o.Lines = []string{"--json shows them"}
+	if len(o.CountLines) == 0 {
+		o.CountLines = []string{"--json shows them"}
 	}
-	for _, line := range o.Lines {
+	for _, line := range o.CountLines {
 		b.Add("", "%s", line)
 	}
 }

@@ -31,8 +31,8 @@ func (r Review) page() textpage.Page {
 	line := b.Add
 	line("study", "%s (%s)", r.Study, r.Plan.String()[:16])
 	line("progress", "%s", r.Progress)
-	if r.Closed != "" {
-		line("", "%s", r.Closed)
+	if r.ClosedReason != "" {
+		line("", "%s", r.ClosedReason)
 	}
 	if r.Purpose != "" {
 		line("purpose", "%s", r.Purpose)
@@ -45,10 +45,10 @@ func (r Review) page() textpage.Page {
 		least = fmt.Sprintf("; an amendment may lower that to %d", r.Floor)
 	}
 	line("parties", "at least %d of %d must contribute%s", r.Minimum, r.Parties, least)
-	if r.Ends != "" && r.Progress != ProgressReleased {
-		line("ends", "%s", r.Ends)
+	if r.EndingText != "" && r.Progress != ProgressReleased {
+		line("ends", "%s", r.EndingText)
 	}
-	for _, a := range r.Amended {
+	for _, a := range r.AmendmentTexts {
 		line("", "%s", a)
 	}
 	if r.Forecast != nil {
@@ -56,20 +56,20 @@ func (r Review) page() textpage.Page {
 			line([]string{"forecast", "", ""}[i], "%s", words)
 		}
 	}
-	line("about", "%s", r.About)
-	if r.Filled != "" {
-		line("filled", "%s", r.Filled)
+	line("about", "%s", r.ConditionText)
+	if r.MissingText != "" {
+		line("filled", "%s", r.MissingText)
 	}
-	line("leaves", "%s", r.Leaves)
-	if r.Exact {
-		line("size", "%s: this upload exactly, and nothing after it", sizeWords(r.Bytes))
-	} else if r.Noise.Shared() && r.Bytes > 0 {
-		line("size", "at most %s, in one upload; the size follows from the plan and the declared number of records", sizeWords(r.Bytes))
-	} else if r.Bytes > 0 {
-		line("size", "at most %s, in one upload; the size follows from the plan and the noise", sizeWords(r.Bytes))
+	line("leaves", "%s", r.DataSent)
+	if r.UploadBytesExact {
+		line("size", "%s: this upload exactly, and nothing after it", sizeWords(r.UploadBytes))
+	} else if r.Noise.Shared() && r.UploadBytes > 0 {
+		line("size", "at most %s, in one upload; the size follows from the plan and the declared number of records", sizeWords(r.UploadBytes))
+	} else if r.UploadBytes > 0 {
+		line("size", "at most %s, in one upload; the size follows from the plan and the noise", sizeWords(r.UploadBytes))
 	}
-	line("protects", "%s", r.Protects)
-	for i, sees := range r.Sees {
+	line("protects", "%s", r.GuaranteeText)
+	for i, sees := range r.ServersLearn {
 		line([]string{"who sees", ""}[min(i, 1)], "%s", sees)
 	}
 	if r.Helper != "" {
@@ -85,32 +85,32 @@ func (r Review) page() textpage.Page {
 	line("in clear", "%s", clear)
 	line("learner", "%s", r.Learner)
 	line("map", "%s", r.Map)
-	if words := dataset.KeptText(r.Kept); words != "" {
+	if words := dataset.KeptText(r.KeptVariance); words != "" {
 		line("", "%s", words)
 	}
 	line("pool", "%s", r.Pool)
 	switch {
-	case r.Undeclared != "":
-		line("data", "%s", r.Undeclared)
-	case r.Found == 0:
+	case r.DeclareFirst != "":
+		line("data", "%s", r.DeclareFirst)
+	case r.RecordsFound == 0:
 		line("data", "%s, declared with %s", r.Source,
 			textpage.Count(r.Records, study.Counted(r.Unit)))
 	default:
 		line("data", "%s, declared with %s, now %d", r.Source,
-			textpage.Count(r.Records, study.Counted(r.Unit)), r.Found)
+			textpage.Count(r.Records, study.Counted(r.Unit)), r.RecordsFound)
 	}
-	if r.Claims != "" {
-		line("", "the declaring person states: %s", r.Claims)
+	if r.SourceClaims != "" {
+		line("", "the declaring person states: %s", r.SourceClaims)
 	}
-	if r.Inside != nil {
-		line("", "%d of them meet the study's condition; this number stays here", *r.Inside)
+	if r.MeetingCondition != nil {
+		line("", "%d of them meet the study's condition; this number stays here", *r.MeetingCondition)
 	}
 	for _, m := range r.Remarks {
 		line("", "%s", m)
 	}
 	r.RecordSummary.writeTo(&b)
-	if r.Seconds > 0 {
-		line("time", "sent %.3g s after it is charged: a time fixed beforehand, which hides how long computing took", r.Seconds)
+	if r.EstimatedSeconds > 0 {
+		line("time", "sent %.3g s after it is charged: a time fixed beforehand, which hides how long computing took", r.EstimatedSeconds)
 	}
 	for _, u := range r.Budgets {
 		when, at, also := "", fmt.Sprintf("at δ = %g", u.Delta), ""
@@ -124,38 +124,38 @@ func (r Review) page() textpage.Page {
 			at = fmt.Sprintf("all at your limit's δ = %g, not the plan's %g", u.Delta, r.Delta)
 		}
 		if r.charged {
-			line("ledger", "unit %s%s: spent ε = %s, this study included; limit %g (%s)%s", u.Unit, when, show(u.After), u.Limit, at, also)
+			line("ledger", "unit %s%s: spent ε = %s, this study included; limit %g (%s)%s", u.Unit, when, show(u.SpentAfter), u.Limit, at, also)
 		} else {
-			line("ledger", "unit %s%s: spent ε = %s, after this study %s; limit %g (%s)%s", u.Unit, when, show(u.Before), show(u.After), u.Limit, at, also)
+			line("ledger", "unit %s%s: spent ε = %s, after this study %s; limit %g (%s)%s", u.Unit, when, show(u.SpentBefore), show(u.SpentAfter), u.Limit, at, also)
 		}
 	}
-	if r.NeedsPerson && r.Shown != "" {
-		line("shown", "%s: an approval covers this plan and this declaration of the source only; give it with --shown", r.Shown[:min(16, len(r.Shown))])
+	if r.NeedsPerson && r.DeclarationDigest != "" {
+		line("shown", "%s: an approval covers this plan and this declaration of the source only; give it with --shown", r.DeclarationDigest[:min(16, len(r.DeclarationDigest))])
 	}
 	by := strings.Join(r.ApprovedBy, ", ")
 	switch {
-	case r.Refused != "":
-		line("policy", "%s", r.Refused)
+	case r.RefusedBy != "":
+		line("policy", "%s", r.RefusedBy)
 	case !r.Allowed:
 		line("policy", "refuses it")
 	case r.NeedsPerson && r.Approved:
 		line("policy", "allows it; approved by %s", by)
 	case len(r.ApprovedBy) > 0:
 		line("policy", "allows it when another person besides %s approves: caucus agent approve %s", by, r.Study)
-	case r.Needed > 1:
+	case r.ApprovalsNeeded > 1:
 		line("policy", "allows it once two persons approve: caucus agent approve %s", r.Study)
 	case r.NeedsPerson:
 		line("policy", "allows it once a person approves: caucus agent approve %s", r.Study)
 	default:
 		line("policy", "allows it")
 	}
-	if len(r.Lapsed) > 0 {
-		line("", "%s approved it before its source was declared again; that approval no longer counts", strings.Join(r.Lapsed, ", "))
+	if len(r.LapsedApprovals) > 0 {
+		line("", "%s approved it before its source was declared again; that approval no longer counts", strings.Join(r.LapsedApprovals, ", "))
 	}
 	for _, o := range r.Objections {
 		line("", "%s", o)
 	}
-	for _, o := range r.Values {
+	for _, o := range r.Outputs {
 		o.writeTo(&b)
 	}
 	for _, p := range r.Problems {

@@ -44,7 +44,7 @@ func TestPreviewSaysAll(t *testing.T) {
 	}
 	p := r.StudyPlan.Plan
 	p.KindTerms = []byte(`{"shards":2}`)
-	if got := kinds.WordsOf(p).Trained; got != learners.DefaultLearner+", as the plan names none" {
+	if got := kinds.Explain(p).Trained; got != learners.DefaultLearner+", as the plan names none" {
 		t.Errorf("learner %q", got)
 	}
 }

@@ -32,7 +32,7 @@ func TestCheckCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:7443",
+	id, _, err := authority.IssueFirstOperator("127.0.0.1:7443",
 		protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), begins)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestCheckCertificate(t *testing.T) {
 		{until, Problem, "enrol again"},
 	} {
 		if got := checkCertificate(id, test.now); got.Status != test.want ||
-			!strings.Contains(got.Says, test.says) {
+			!strings.Contains(got.Text, test.says) {
 			t.Errorf("at %v: %+v, want %s and %q", test.now, got, test.want, test.says)
 		}
 	}
@@ -68,15 +68,15 @@ func TestCheckSkew(t *testing.T) {
 		status Status
 		says   string
 	}{
-		0:                                {OK, "within 1s"},
-		MaxSkew:                          {OK, "within 2m0s"},
-		MaxSkew + time.Second:            {Warning, "2m1s behind"},
-		-MaxSkew - time.Second:           {Warning, "2m1s ahead of"},
-		site.MaxDatedSkew + time.Second:  {Problem, "nothing is charged"},
-		-site.MaxDatedSkew - time.Second: {Problem, "nothing is charged"},
+		0:                               {OK, "within 1s"},
+		MaxSkew:                         {OK, "within 2m0s"},
+		MaxSkew + time.Second:           {Warning, "2m1s behind"},
+		-MaxSkew - time.Second:          {Warning, "2m1s ahead of"},
+		site.MaxYearSkew + time.Second:  {Problem, "nothing is charged"},
+		-site.MaxYearSkew - time.Second: {Problem, "nothing is charged"},
 	} {
 		if got := checkSkew(skew); got.Status != want.status ||
-			!strings.Contains(got.Says, want.says) {
+			!strings.Contains(got.Text, want.says) {
 			t.Errorf("%v: %+v, want %+v", skew, got, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestAskLink(t *testing.T) {
 	r := &listed{listing: protocol.Listing{Studies: []protocol.Summary{{State: study.Open}}}}
 	got := askLink(context.Background(), r, "caucus.example.org:7443")
 	if len(got) != 2 || got[0].Status != OK ||
-		!strings.Contains(got[0].Says, "1 studies are open") || got[1].Status != OK {
+		!strings.Contains(got[0].Text, "1 studies are open") || got[1].Status != OK {
 		t.Errorf("%+v", got)
 	}
 	long := strings.Repeat("x509 ", 80)
@@ -110,7 +110,7 @@ func TestAskLink(t *testing.T) {
 	} {
 		r.down = test.down
 		got := askLink(context.Background(), r, "caucus.example.org:7443")
-		if len(got) != 1 || got[0].Status != Problem || !strings.HasPrefix(got[0].Says, test.says) {
+		if len(got) != 1 || got[0].Status != Problem || !strings.HasPrefix(got[0].Text, test.says) {
 			t.Errorf("%v: %+v, want %q first", test.down, got, test.says)
 		}
 	}
@@ -119,12 +119,12 @@ func TestAskLink(t *testing.T) {
 // TestCheckPolicy: a policy that allows nothing gives a warning.
 func TestCheckPolicy(t *testing.T) {
 	if got := checkPolicy(policy.DefaultPolicy()); got.Status != Warning ||
-		!strings.Contains(got.Says, "kinds") {
+		!strings.Contains(got.Text, "kinds") {
 		t.Errorf("%+v", got)
 	}
 	most := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}}
 	allowing := policy.Policy{Kinds: []string{"classify"}, Mechanisms: []string{"cross"},
-		Noise: []study.Noise{study.NoiseSite}, Study: most, Total: most}
+		Noise: []study.Noise{study.NoiseSite}, StudyLimit: most, TotalLimit: most}
 	if got := checkPolicy(allowing); got.Status != OK {
 		t.Errorf("%+v", got)
 	}
@@ -141,7 +141,7 @@ func TestCheckLearner(t *testing.T) {
 	}
 	c.Learner.Command, c.Policy.Learners = []string{os.Args[0]}, nil
 	if f := checkLearner(c); len(f) != 1 || f[0].Status != Warning ||
-		!strings.Contains(f[0].Says, "no study will use it") {
+		!strings.Contains(f[0].Text, "no study will use it") {
 		t.Errorf("check says %+v", f)
 	}
 }
@@ -157,7 +157,7 @@ func TestSilentIsNotAsked(t *testing.T) {
 	}
 	defer release()
 	if found := askCoordinator(t.Context(), c, protocol.Identity{}); len(found) != 1 ||
-		found[0].Status != OK || !strings.Contains(found[0].Says, "not asked") {
+		found[0].Status != OK || !strings.Contains(found[0].Text, "not asked") {
 		t.Errorf("check says %+v", found)
 	}
 }

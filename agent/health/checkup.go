@@ -65,7 +65,7 @@ func CheckLocal(ctx context.Context, s *site.Site, id protocol.Identity) []Resul
 func checkFolder(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	all := append([]Result{checkCertificate(id, s.Config.Now()), checkPolicy(s.Config.Policy)},
 		checkHelper(s.Config.Policy.Helper, id)...)
-	all = append(all, checkLedger(ctx, s), checkDisk(s.Config.State), Constants(s))
+	all = append(all, checkLedger(ctx, s), checkDisk(s.Config.State), CheckReplacedContributions(s))
 	return append(append(all, checkLearner(s.Config)...), checkScorer(s.Config)...)
 }
 
@@ -99,14 +99,14 @@ func checkPolicy(p policy.Policy) Result {
 		name string
 		n    int
 	}{{"kinds", len(p.Kinds)}, {"mechanisms", len(p.Mechanisms)}, {"noise", len(p.Noise)},
-		{"study", len(p.Study)}} {
+		{"study", len(p.StudyLimit)}} {
 		if list.n == 0 {
 			return warning("policy", "it allows no study: name what it allows under policy: %s:", list.name)
 		}
 	}
 	var most []string
 	for _, u := range privacy.Units() {
-		if b, allowed := p.Study[u]; allowed {
+		if b, allowed := p.StudyLimit[u]; allowed {
 			most = append(most, fmt.Sprintf("ε ≤ %g at unit %s", b.Epsilon, u))
 		}
 	}
@@ -199,7 +199,7 @@ func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []
 		return []Result{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
 	}
 	hungUp, err := site.LockCalls(c)
-	if errors.Is(err, site.ErrSilent) {
+	if errors.Is(err, site.ErrCallsLocked) {
 		return []Result{fine("coordinator", "is not asked: %v", err)}
 	}
 	if err != nil {
@@ -224,7 +224,7 @@ func askLink(ctx context.Context, l lister, address string) []Result {
 	listing, err := l.Studies(ctx)
 	if err != nil {
 		// The advice comes before the error, because TLS errors are long.
-		why, _, _ := strings.Cut(Advice(err), ";")
+		why, _, _ := strings.Cut(ExplainError(err), ";")
 		return []Result{problem("coordinator", "%s: %s (%v)", address, why, err)}
 	}
 	open := 0
@@ -235,12 +235,14 @@ func askLink(ctx context.Context, l lister, address string) []Result {
 	}
 	found := fine("coordinator", "%s answers, with the certificate that was expected; %d studies are open", address, open)
 	switch {
-	case listing.Back != nil:
-		found = problem("coordinator", "%v; tell its operator (docs/verify.md)", listing.Back)
-	case listing.HelperBack != nil:
-		found = problem("coordinator", "%v; tell its operator (docs/verify.md)", listing.HelperBack)
-	case listing.Forgot != nil:
-		found = warning("coordinator", "%v", listing.Forgot)
+	case listing.CoordinatorRestored != nil:
+		found = problem("coordinator", "%v; tell its operator (docs/verify.md)",
+			listing.CoordinatorRestored)
+	case listing.HelperRestored != nil:
+		found = problem("coordinator", "%v; tell its operator (docs/verify.md)",
+			listing.HelperRestored)
+	case listing.StoreError != nil:
+		found = warning("coordinator", "%v", listing.StoreError)
 	}
 	return []Result{found, checkSkew(listing.Skew)}
 }
@@ -253,16 +255,16 @@ func checkSkew(skew time.Duration) Result {
 	}
 	off := skew.Abs().Round(time.Second)
 	switch {
-	case skew.Abs() > site.MaxDatedSkew:
-		return problem(about, "%v %s the coordinator's: set it; nothing is charged until they agree within %v", off, where, site.MaxDatedSkew)
+	case skew.Abs() > site.MaxYearSkew:
+		return problem(about, "%v %s the coordinator's: set it; nothing is charged until they agree within %v", off, where, site.MaxYearSkew)
 	case skew.Abs() > MaxSkew:
 		return warning(about, "%v %s the coordinator's: set it", off, where)
 	}
 	return fine(about, "as the coordinator's, within %v", max(off, time.Second))
 }
 
-// Advice explains a failed round to readers of the log.
-func Advice(err error) string {
+// ExplainError explains a failed round to readers of the log.
+func ExplainError(err error) string {
 	switch {
 	case errors.Is(err, protocol.ErrClock):
 		return "this machine's clock and the certificates disagree: set the clock; the agent tries again"
@@ -320,7 +322,7 @@ func checkLearner(c site.Config) []Result {
 
 // CheckSources checks all sources, and opens their files only if read is true.
 func CheckSources(s source.Sources, read bool) []Result {
-	names := slices.Sorted(maps.Keys(s.Named))
+	names := slices.Sorted(maps.Keys(s.ByName))
 	if len(names) == 0 {
 		return []Result{warning("sources", "there are none: name files of records under data:")}
 	}
@@ -351,7 +353,7 @@ func checkSource(r source.Report) Result {
 				r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
 	case r.Declared == nil:
 		return problem(about, "no study can use it yet: %s",
-			strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))
+			strings.TrimPrefix(r.WaitReason, source.ErrUndeclared.Error()+": source "+r.Source+": "))
 	case r.Problem != "":
 		return problem(about, "%s; see caucus agent check --source %s", r.Problem, r.Source)
 	case !r.Read:
@@ -360,10 +362,10 @@ func checkSource(r source.Report) Result {
 		return warning(about, "declared with %s, the file has %d: the others are empty; declare it again if that stays so", textpage.Count(r.Declared.Records, "record"), r.Found)
 	}
 	now := "as it was then"
-	if r.Changed && r.Declared.Redeclare != source.RedeclareDaily {
+	if r.FileChanged && r.Declared.Redeclare != source.RedeclareDaily {
 		return warning(about, "the file changed since it was imported on %s with %s, which studies get: declare it again to import it anew, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), textpage.Count(r.Declared.Records, "record"))
 	}
-	if r.Changed {
+	if r.FileChanged {
 		now = "written anew since"
 	}
 	says := fmt.Sprintf("declared with %s on %s, %s: %s",

@@ -17,7 +17,7 @@ import (
 	"caucus/study"
 )
 
-// Counts holds the metrics and the readiness of an agent, for monitoring of its machine.
+// Metrics holds the metrics and the readiness of an agent, for monitoring of its machine.
 //
 // Proof note. Claim: the metrics and the readiness are a function of plans, policy, ledger,
 // declarations, persons, clocks and the coordinator's answers, and of no record.
@@ -26,13 +26,13 @@ import (
 //     source or missing votes (FileUnread, FileOdd, FileNoVotes) are not read. The number of late
 //     contributions is published. It is assumed (window) to follow from the machine alone, and all
 //     statements about time rest on that assumption.
-//   - Counts reads at the end of a poll, never in a window. A scrape gets the values of that
+//   - Metrics reads at the end of a poll, never in a window. A scrape gets the values of that
 //     moment, and touches neither state nor ledger.
 //   - There are no metrics of the process, because its time and memory depend on learning from the
 //     records (agent/window.go says why nobody may see them).
 //
 // TestMetricsTellNothing would catch a violation.
-type Counts struct {
+type Metrics struct {
 	Registry *prometheus.Registry
 	polls    *prometheus.CounterVec // by outcome
 	Refusals *prometheus.CounterVec // by who refused
@@ -66,10 +66,10 @@ var (
 	answerMetric = prometheus.NewDesc("caucus_agent_answered_timestamp_seconds", "When the coordinator answered last; not there where it has not since the start.", nil, nil)
 )
 
-// NewCounts starts all counters at 0, each with all its labels, so that an alert sees the first
-// rise. Its registry has no metrics of the process (see Counts).
-func NewCounts() *Counts {
-	c := &Counts{
+// NewMetrics starts all counters at 0, each with all its labels, so that an alert sees the first
+// rise. Its registry has no metrics of the process (see Metrics).
+func NewMetrics() *Metrics {
+	c := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		polls:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caucus_agent_polls_total", Help: "Polls of the coordinator, by outcome."}, []string{"outcome"}),
 		Refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caucus_agent_refusals_total", Help: "Studies refused here since the start, by who refused."}, []string{"by"}),
@@ -77,26 +77,26 @@ func NewCounts() *Counts {
 	for _, outcome := range []string{"answered", "failed"} {
 		c.polls.WithLabelValues(outcome)
 	}
-	for _, by := range []string{site.ByPolicy, site.ByLedger, site.ByPerson} {
+	for _, by := range []string{site.DeciderPolicy, site.DeciderLedger, site.DeciderPerson} {
 		c.Refusals.WithLabelValues(by)
 	}
 	c.Registry.MustRegister(c.polls, c.Refusals, c)
 	return c
 }
 
-// Refused counts a refusal. args are those of its audit line, names and values in turn; "by" is who
-// refused.
-func (c *Counts) Refused(args []any) {
+// CountRefusal counts a refusal. args are those of its audit line, names and values in turn; "by"
+// is who refused.
+func (m *Metrics) CountRefusal(args []any) {
 	for i := 0; i+1 < len(args); i += 2 {
 		if by, ok := args[i+1].(string); ok && args[i] == "by" {
-			c.Refusals.WithLabelValues(by).Inc()
+			m.Refusals.WithLabelValues(by).Inc()
 		}
 	}
 }
 
 // Describe implements prometheus.Collector: it names all metrics that Collect may send, also those
 // without a value yet.
-func (c *Counts) Describe(out chan<- *prometheus.Desc) {
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, lateMetric,
 		behindMetric, expiryMetric, answerMetric} {
 		out <- d
@@ -105,8 +105,8 @@ func (c *Counts) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector from the sighting of the last poll. It sends nothing
 // before the first, and reads neither files nor ledger.
-func (c *Counts) Collect(out chan<- prometheus.Metric) {
-	s := c.last.Load()
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	s := m.last.Load()
 	if s == nil {
 		return
 	}
@@ -134,19 +134,19 @@ func (c *Counts) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Polled counts a poll. If metrics are served, it also reads the state for them.
-func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity, failed error,
+// CountPoll counts a poll. If metrics are served, it also reads the state for them.
+func (m *Metrics) CountPoll(ctx context.Context, s *site.Site, id protocol.Identity, failed error,
 	refused func(study.Hash) bool) {
 	outcome := "answered"
 	if failed != nil {
 		outcome = "failed"
 	}
-	c.polls.WithLabelValues(outcome).Inc()
-	if s.Config.Metrics == "" {
+	m.polls.WithLabelValues(outcome).Inc()
+	if s.Config.MetricsAddress == "" {
 		return
 	}
 	seen := &sighting{studies: studiesByProgress(s, refused), clock: s.Config.Now}
-	if before := c.last.Load(); before != nil {
+	if before := m.last.Load(); before != nil {
 		seen.answered = before.answered
 	}
 	if failed == nil {
@@ -163,8 +163,8 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 	if made, err := constantsOf(s); err == nil {
 		seen.late = made.late
 	}
-	last, _, err := s.Studies.LedgerEntry()
-	head, unread := privacy.HeadOf(ctx, s.Journal)
+	last, _, err := s.Studies.LastLedgerEntry()
+	head, unread := privacy.JournalHead(ctx, s.Journal)
 	limits, unspent := s.Spending(ctx)
 	if seen.behind = errors.Join(err, unread, unspent) != nil || head.Sequence < last; seen.behind {
 		seen.faults = append(seen.faults, "the ledger cannot be read, or is behind what was contributed: see caucus ledger verify")
@@ -184,14 +184,14 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 			}
 		}
 	}
-	c.last.Store(seen)
+	m.last.Store(seen)
 }
 
-// Ready answers 200 if this agent could take part at its last poll, else 503 and the reasons, one
-// on each line.
-func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
+// ServeReadiness answers 200 if this agent could take part at its last poll, else 503 and the
+// reasons, one on each line.
+func (m *Metrics) ServeReadiness(w http.ResponseWriter, _ *http.Request) {
 	faults := []string{"it has not polled yet"}
-	if s := c.last.Load(); s != nil {
+	if s := m.last.Load(); s != nil {
 		faults = s.faults
 	}
 	if len(faults) > 0 {

@@ -21,9 +21,9 @@ const (
 
 // Result is a Checkup's line about one thing: its state, or what is wrong and how to repair it.
 type Result struct {
-	About  string `json:"about"`
-	Status Status `json:"status"`
-	Says   string `json:"says"`
+	Subject string `json:"about"`
+	Status  Status `json:"status"`
+	Text    string `json:"says"`
 }
 
 // Checkup reports whether an agent can do its work. It depends on the records, so it is for the
@@ -71,11 +71,12 @@ func (c Checkup) Problems() int {
 func (c Checkup) WriteText(w io.Writer) error {
 	wide := 0
 	for _, f := range c.Checks {
-		wide = max(wide, len([]rune(textpage.Printable(f.About))))
+		wide = max(wide, len([]rune(textpage.Printable(f.Subject))))
 	}
 	for _, f := range c.Checks {
-		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Status, wide, textpage.Printable(f.About),
-			textpage.Printable(f.Says)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Status, wide,
+			textpage.Printable(f.Subject),
+			textpage.Printable(f.Text)); err != nil {
 			return err
 		}
 	}
@@ -84,7 +85,7 @@ func (c Checkup) WriteText(w io.Writer) error {
 
 // constants counts this site's contributions and, for each reason, those in which a constant
 // replaced all or a part. The counts are for the site only; metrics publish only the late
-// contributions (Counts has the proof).
+// contributions (Metrics has the proof).
 type constants struct{ made, late, unread, unvoted int }
 
 func constantsOf(s *site.Site) (c constants, err error) {
@@ -97,7 +98,8 @@ func constantsOf(s *site.Site) (c constants, err error) {
 		for _, why := range []struct {
 			file string
 			n    *int
-		}{{site.FileLate, &c.late}, {site.FileUnread, &c.unread}, {site.FileNoVotes, &c.unvoted}} {
+		}{{site.FileMissedWindow, &c.late}, {site.FileReadFailure, &c.unread},
+			{site.FileVoteFailure, &c.unvoted}} {
 			if d.Has(why.file) {
 				*why.n++
 			}
@@ -123,8 +125,8 @@ func (c constants) whys() string {
 	return strings.Join(out, ", ")
 }
 
-// Constants reports the contributions in which a constant replaced all or a part.
-func Constants(s *site.Site) Result {
+// CheckReplacedContributions reports the contributions in which a constant replaced all or a part.
+func CheckReplacedContributions(s *site.Site) Result {
 	const about = "contributions"
 	c, err := constantsOf(s)
 	switch whys := c.whys(); {

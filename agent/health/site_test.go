@@ -35,7 +35,7 @@ func newSite(t *testing.T) *testsite.Site {
 func about(t *testing.T, all []health.Result, about string) health.Result {
 	t.Helper()
 	for _, found := range all {
-		if found.About == about {
+		if found.Subject == about {
 			return found
 		}
 	}
@@ -61,18 +61,18 @@ func TestCheckLedger(t *testing.T) {
 	wants := func(when string, status health.Status, says string) {
 		t.Helper()
 		if got := about(t, health.CheckLocal(t.Context(), s, id), "ledger"); got.Status != status ||
-			!strings.Contains(got.Says, says) {
+			!strings.Contains(got.Text, says) {
 			t.Errorf("%s: %+v, want %s and %q", when, got, status, says)
 		}
 	}
 	wants("fresh", health.OK, "ε = 2 of 2 left at unit record")
 	charge(t, s, "a study", big.NewRat(1, 2))
 	wants("after a study", health.OK, "ε = 1.5 of 2 left at unit record")
-	s.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
+	s.Config.Policy.TotalLimit[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
 	wants("spent", health.Warning, "nothing is left of ε = 0.5 at unit record")
-	s.Config.Policy.Total = nil
+	s.Config.Policy.TotalLimit = nil
 	wants("without a limit", health.OK, "the policy limits no total")
-	s.Config.Policy.Year =
+	s.Config.Policy.YearLimit =
 		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-5}}
 	wants("with a limit for a year", health.OK, fmt.Sprintf("left for %d at unit record",
 		time.Now().UTC().Year()))
@@ -89,11 +89,11 @@ func TestCheckWhole(t *testing.T) {
 		return health.Check(t.Context(), r.Config, "agent.yaml", err)
 	}
 	if got := check(errors.New("line 3")); got.Worst != health.Problem || got.Problems() != 1 ||
-		len(got.Checks) != 1 || got.Checks[0].Says != "line 3" {
+		len(got.Checks) != 1 || got.Checks[0].Text != "line 3" {
 		t.Errorf("a config that is none: %+v", got)
 	}
 	got := check(nil)
-	if said := about(t, got.Checks, "certificate"); !strings.Contains(said.Says, "agent enrol") {
+	if said := about(t, got.Checks, "certificate"); !strings.Contains(said.Text, "agent enrol") {
 		t.Errorf("not enrolled: %+v", said)
 	}
 	about(t, got.Checks, "source ward")
@@ -111,7 +111,7 @@ func TestCheckWhole(t *testing.T) {
 	}
 	r.Config.Courier = false
 	if said := about(t, check(nil).Checks, "coordinator"); said.Status != health.Problem ||
-		!strings.Contains(said.Says, "127.0.0.1:1: the coordinator cannot be reached") {
+		!strings.Contains(said.Text, "127.0.0.1:1: the coordinator cannot be reached") {
 		t.Errorf("a coordinator that nobody runs: %+v", said)
 	}
 	if err := os.WriteFile(filepath.Join(r.Config.State, "shard.key"), []byte("short"),
@@ -120,7 +120,7 @@ func TestCheckWhole(t *testing.T) {
 	}
 	r.Config.Courier = true
 	if said := about(t, check(nil).Checks, "ledger"); said.Status != health.Problem ||
-		!strings.Contains(said.Says, "restore it from a backup") {
+		!strings.Contains(said.Text, "restore it from a backup") {
 		t.Errorf("a damaged folder: %+v", said)
 	}
 	var out strings.Builder
@@ -143,13 +143,13 @@ func TestCheckHelper(t *testing.T) {
 		Sealing: protocol.SealingPin(sealing.Public())}
 	s.Config.Policy.Helper = h
 	if f := about(t, health.CheckLocal(t.Context(), s, id), "helper"); f.Status != health.OK ||
-		!strings.Contains(f.Says, "Data Trust, whose keys have the code "+
+		!strings.Contains(f.Text, "Data Trust, whose keys have the code "+
 			protocol.KeyCode(h.Signing[:], h.Sealing[:])) {
 		t.Errorf("check: %+v", f)
 	}
 	s.Config.Policy.Helper.Signing = coordinator.Key()
 	if f := about(t, health.CheckLocal(t.Context(), s, id), "helper"); f.Status != health.Problem ||
-		!strings.Contains(f.Says, "this is the coordinator's own key") {
+		!strings.Contains(f.Text, "this is the coordinator's own key") {
 		t.Errorf("check: %+v", f)
 	}
 }
@@ -166,7 +166,7 @@ func TestCheckScorer(t *testing.T) {
 	}
 	s.Config.Scorer.Command = []string{os.Args[0]}
 	if f := about(t, health.CheckLocal(t.Context(), s, id), "scorer"); f.Status != health.Warning ||
-		!strings.Contains(f.Says, "no study will use it") {
+		!strings.Contains(f.Text, "no study will use it") {
 		t.Errorf("check says %+v", f)
 	}
 	s.Config.Policy.Learners = []string{"any"}
@@ -179,12 +179,13 @@ func TestCheckScorer(t *testing.T) {
 func TestConstants(t *testing.T) {
 	r := newSite(t)
 	s := r.Open(t)
-	if got := health.Constants(s); got.Status != health.OK ||
-		!strings.HasPrefix(got.Says, "0 sent") {
+	if got := health.CheckReplacedContributions(s); got.Status != health.OK ||
+		!strings.HasPrefix(got.Text, "0 sent") {
 		t.Errorf("before any: %+v", got)
 	}
-	for i, files := range [][]string{{}, {site.FileLate}, {site.FileUnread, site.FileLate},
-		{site.FileNoVotes}} {
+	for i, files := range [][]string{{}, {site.FileMissedWindow},
+		{site.FileReadFailure, site.FileMissedWindow},
+		{site.FileVoteFailure}} {
 		d := s.Studies.Folder(study.Hash{byte(i)})
 		for _, file := range append(files, site.FileUpload) {
 			if err := d.Write(file, []byte("x\n")); err != nil {
@@ -192,17 +193,17 @@ func TestConstants(t *testing.T) {
 			}
 		}
 	}
-	got := health.Constants(s)
+	got := health.CheckReplacedContributions(s)
 	for _, want := range []string{"4 sent; ", "2 not ready in time", "1 with empty records",
 		"1 without the votes or scores"} {
-		if got.Status != health.Warning || !strings.Contains(got.Says, want) {
+		if got.Status != health.Warning || !strings.Contains(got.Text, want) {
 			t.Errorf("%+v, want %q", got, want)
 		}
 	}
 }
 
 // metricsOf returns a registry's metrics as they are served.
-func metricsOf(t *testing.T, c *health.Counts) string {
+func metricsOf(t *testing.T, c *health.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{}).ServeHTTP(w,
@@ -218,7 +219,7 @@ func metricsOf(t *testing.T, c *health.Counts) string {
 // describes the process or names a study or a source.
 func TestMetrics(t *testing.T) {
 	r := newSite(t)
-	r.Config.Metrics = "127.0.0.1:0"
+	r.Config.MetricsAddress = "127.0.0.1:0"
 	s := r.Open(t)
 	id, _ := testsite.Certified(t, protocol.RoleParty, time.Now())
 	steps := []struct {
@@ -246,14 +247,14 @@ func TestMetrics(t *testing.T) {
 	}
 	last := study.Hash{byte(len(steps) - 1)}
 	refused := func(h study.Hash) bool { return h == last }
-	c := health.NewCounts()
+	c := health.NewMetrics()
 	if text := metricsOf(t, c); strings.Contains(text, "caucus_agent_studies") ||
 		!strings.Contains(text, `caucus_agent_polls_total{outcome="failed"} 0`) {
 		t.Errorf("before a poll:\n%s", text)
 	}
 	charge(t, s, "a study", big.NewRat(1, 2))
-	c.Polled(t.Context(), s, id, nil, refused)
-	c.Refused([]any{"study", "x", "by", site.ByPolicy})
+	c.CountPoll(t.Context(), s, id, nil, refused)
+	c.CountRefusal([]any{"study", "x", "by", site.DeciderPolicy})
 	text := metricsOf(t, c)
 	for state, n := range want {
 		if line := fmt.Sprintf("caucus_agent_studies{state=%q} %d\n", state,
@@ -282,7 +283,7 @@ func TestMetrics(t *testing.T) {
 	if err := s.Studies.Folder(last).Write("ledger.seq", []byte("7\n")); err != nil {
 		t.Fatal(err)
 	}
-	c.Polled(t.Context(), s, id, nil, refused)
+	c.CountPoll(t.Context(), s, id, nil, refused)
 	if text := metricsOf(t, c); !strings.Contains(text, "caucus_agent_ledger_behind 1") {
 		t.Errorf("a ledger that lacks contributions:\n%s", text)
 	}
@@ -293,36 +294,36 @@ func TestMetrics(t *testing.T) {
 // checked.
 func TestReady(t *testing.T) {
 	r := newSite(t)
-	r.Config.Metrics = "127.0.0.1:0"
+	r.Config.MetricsAddress = "127.0.0.1:0"
 	s := r.Open(t)
 	id, _ := testsite.Certified(t, protocol.RoleParty, time.Now())
 	old, _ := testsite.Certified(t, protocol.RoleParty, time.Now().AddDate(-10, 0, 0))
-	c := health.NewCounts()
+	c := health.NewMetrics()
 	wants := func(when, says string) {
 		t.Helper()
 		w := httptest.NewRecorder()
-		c.Ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		c.ServeReadiness(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 		if got := fmt.Sprint(w.Code, " ", w.Body); !strings.Contains(got, says) {
 			t.Errorf("%s: %q, want %q", when, got, says)
 		}
 	}
 	none := func(study.Hash) bool { return false }
 	wants("at the start", "503 it has not polled yet")
-	s.Config.Metrics = ""
-	c.Polled(context.Background(), s, id, nil, none)
+	s.Config.MetricsAddress = ""
+	c.CountPoll(context.Background(), s, id, nil, none)
 	wants("without metrics", "503 it has not polled yet")
-	s.Config.Metrics = "127.0.0.1:0"
-	c.Polled(t.Context(), s, id, nil, none)
+	s.Config.MetricsAddress = "127.0.0.1:0"
+	c.CountPoll(t.Context(), s, id, nil, none)
 	wants("after a poll", "200 ready")
-	c.Polled(t.Context(), s, id, errors.New("down"), none)
+	c.CountPoll(t.Context(), s, id, errors.New("down"), none)
 	wants("after a poll that failed", "503 the coordinator did not answer the last poll")
 	if text := metricsOf(t, c); !strings.Contains(text,
 		"caucus_agent_answered_timestamp_seconds ") {
 		t.Errorf("it is forgotten when the coordinator answered last:\n%s", text)
 	}
-	c.Polled(t.Context(), s, old, nil, none)
+	c.CountPoll(t.Context(), s, old, nil, none)
 	wants("with an old certificate", "503 this agent's certificate has ended")
 	s.Journal.Close() // from here on the journal is closed
-	c.Polled(t.Context(), s, id, nil, none)
+	c.CountPoll(t.Context(), s, id, nil, none)
 	wants("with an unreadable ledger", "503 the ledger cannot be read")
 }

@@ -104,7 +104,7 @@ func TestCheckSources(t *testing.T) {
 			}
 			got := health.CheckSources(r.Config.Sources(), true)
 			if len(got) != 2 || got[0].Status != test.source ||
-				!strings.Contains(got[0].Says, test.says) || got[1].Status != test.mapping {
+				!strings.Contains(got[0].Text, test.says) || got[1].Status != test.mapping {
 				t.Errorf("%+v, want %s and %q, and %s", got, test.source, test.says, test.mapping)
 			}
 			if got := health.CheckSources(r.Config.Sources(), false); got[0].Status != test.unread {

@@ -51,25 +51,25 @@ type Policy struct {
 	// MaxTime is the longest time for preparing one study, during which the agent is silent. 0
 	// means an hour.
 	MaxTime time.Duration `yaml:"max_time"`
-	// Study is the most that one study may cost, at each allowed unit.
-	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
-	// LeastEpsilon is the least ε of a study. It makes a budget pay for a few questions and not for
+	// StudyLimit is the most that one study may cost, at each allowed unit.
+	StudyLimit map[privacy.Unit]privacy.Budget `yaml:"study"`
+	// MinEpsilon is the least ε of a study. It makes a budget pay for a few questions and not for
 	// thousands of cheap ones. 0 means 0.05.
-	LeastEpsilon float64 `yaml:"least_epsilon"`
+	MinEpsilon float64 `yaml:"least_epsilon"`
 	// StudiesADay bounds how many studies start here in a day (UTC). Further ones wait for the next
 	// day. 0 means 20.
 	StudiesADay int `yaml:"studies_a_day"`
-	// Total is the most that all studies may cost together: the limits of the site's ledger. A
-	// study without a guarantee at a limited unit is refused. So limit the finest unit that Study
-	// allows; costs at coarser units count there too. Its δ should be several times a study's δ,
-	// because counting different kinds of cost in one ledger uses up some of it.
-	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
-	// Year is the most that all studies of a calendar year (UTC) may cost together, in addition to
-	// Total. A charge counts for the newest year that has begun before it. A year begins once, when
-	// this machine's clock and the coordinator's agree on it. While they differ by more than an
-	// hour, nothing is charged. Charges made before the first charge with a year count for that
-	// year.
-	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
+	// TotalLimit is the most that all studies may cost together: the limits of the site's ledger. A
+	// study without a guarantee at a limited unit is refused. So limit the finest unit that
+	// StudyLimit allows; costs at coarser units count there too. Its δ should be several times a
+	// study's δ, because counting different kinds of cost in one ledger uses up some of it.
+	TotalLimit map[privacy.Unit]privacy.Budget `yaml:"total"`
+	// YearLimit is the most that all studies of a calendar year (UTC) may cost together, in
+	// addition to TotalLimit. A charge counts for the newest year that has begun before it. A year
+	// begins once, when this machine's clock and the coordinator's agree on it. While they differ
+	// by more than an hour, nothing is charged. Charges made before the first charge with a year
+	// count for that year.
+	YearLimit map[privacy.Unit]privacy.Budget `yaml:"year"`
 	// MaxExtension is the longest extension of a plan's deadline by amendments: by default 60 days;
 	// 0s is no limit.
 	MaxExtension time.Duration `yaml:"max_extension"`
@@ -78,8 +78,9 @@ type Policy struct {
 	MinimumParties int `yaml:"minimum_parties"`
 	// ClearColumns names the columns that may leave in clear.
 	ClearColumns []string `yaml:"clear_columns"`
-	// NamedResults lets readers see this site's numbers, with their noise, under the site's name.
-	NamedResults bool `yaml:"named_results"`
+	// AllowNamedResults lets readers see this site's numbers, with their noise, under the site's
+	// name.
+	AllowNamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
 	// Approvers are the people who may approve, each with name and public key (see "caucus agent
@@ -98,7 +99,7 @@ func (p Policy) Validate() error {
 	for _, limits := range []struct {
 		field string
 		most  map[privacy.Unit]privacy.Budget
-	}{{"study", p.Study}, {"total", p.Total}, {"year", p.Year}} {
+	}{{"study", p.StudyLimit}, {"total", p.TotalLimit}, {"year", p.YearLimit}} {
 		for _, u := range privacy.Units() {
 			if g, ok := limits.most[u]; ok {
 				if err := g.Validate(); err != nil {
@@ -107,16 +108,16 @@ func (p Policy) Validate() error {
 			}
 		}
 	}
-	for u := range p.Study {
+	for u := range p.StudyLimit {
 		// A cost counts in full at every finer unit, so a limit there bounds it.
 		if !slices.ContainsFunc(privacy.Units(), func(at privacy.Unit) bool {
-			_, ok := p.Total[at]
+			_, ok := p.TotalLimit[at]
 			return ok && at <= u
 		}) {
 			return fmt.Errorf("total: unit %s is allowed under study but has no limit at that unit or a finer one: give the most that all studies may cost together", u)
 		}
-		for field, limits := range map[string]map[privacy.Unit]privacy.Budget{"total": p.Total,
-			"year": p.Year} {
+		for field, limits := range map[string]map[privacy.Unit]privacy.Budget{"total": p.TotalLimit,
+			"year": p.YearLimit} {
 			for limited := range limits {
 				if u < limited {
 					return fmt.Errorf("%s: unit %s is limited, but studies at unit %s, which the policy allows, guarantee nothing there: drop one of the two", field, limited, u)
@@ -144,7 +145,7 @@ func (p Policy) Validate() error {
 				strings.Join(learners.Names(), ", "), learners.AnyClassifier)
 		}
 	}
-	if !(p.LeastEpsilon >= 0) || p.StudiesADay < 0 {
+	if !(p.MinEpsilon >= 0) || p.StudiesADay < 0 {
 		return errors.New("least_epsilon, studies_a_day: give none or a number above 0")
 	}
 	if p.MaxPoolRows < 0 || p.MaxFeatures < 0 || p.MaxTime < 0 || p.MaxExtension < 0 {
@@ -160,7 +161,7 @@ func (p Policy) Validate() error {
 	keys := map[protocol.SignerKey]string{}
 	for _, name := range p.ApproverNames() {
 		key := p.Approvers[name]
-		if err := protocol.CheckPerson(name); err != nil {
+		if err := protocol.CheckPersonName(name); err != nil {
 			return fmt.Errorf("approvers: %w", err)
 		}
 		if other, taken := keys[key]; taken {
@@ -192,9 +193,9 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if no := p.noiseObjection(plan); no != "" {
 		object("%s", no)
 	}
-	if most, ok := p.Study[plan.Unit]; !ok {
+	if most, ok := p.StudyLimit[plan.Unit]; !ok {
 		object("unit %s is not allowed: the policy allows %s", plan.Unit,
-			textpage.List(unitNames(p.Study)))
+			textpage.List(unitNames(p.StudyLimit)))
 	} else {
 		if plan.Epsilon > most.Epsilon {
 			object("ε = %g is more than the %g that one study may cost at unit %s", plan.Epsilon, most.Epsilon, plan.Unit)
@@ -216,22 +217,22 @@ func (p Policy) Objections(plan study.Plan) []string {
 		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
 	}
 	// an unknown kind could ask for anything in clear
-	if _, err := kinds.Named(plan.Kind); err != nil {
+	if _, err := kinds.FindKind(plan.Kind); err != nil {
 		object("%v", err)
 		return out
 	}
-	if learner := kinds.WordsOf(plan).Learner; learner != "" {
+	if learner := kinds.Explain(plan).Learner; learner != "" {
 		allowed("learner", learner, p.AllowedLearners())
 	}
 	if have, most := features(plan), p.maxFeatures(); have > most {
 		object("its records have %d features, the policy allows %d", have, most)
 	}
-	for _, c := range kinds.WordsOf(plan).InClear {
+	for _, c := range kinds.Explain(plan).InClear {
 		if !slices.Contains(p.ClearColumns, c) {
 			object("column %q would leave in clear and the policy does not grant it", c)
 		}
 	}
-	if kinds.WordsOf(plan).Named && !p.NamedResults {
+	if kinds.Explain(plan).ShownByName && !p.AllowNamedResults {
 		object("its readers would see this site's own numbers under its name, and the policy does not grant that (named_results: true)")
 	}
 	return out
@@ -250,7 +251,7 @@ func features(plan study.Plan) int {
 	for m := plan.Map.Inner; m != nil; m = m.Inner {
 		most = max(most, m.Dim())
 	}
-	return max(most, kinds.WordsOf(plan).Numbers)
+	return max(most, kinds.Explain(plan).MaxNumbers)
 }
 
 // AllowedLearners lists the classifiers that a plan may ask for: Learners, or the default one alone
@@ -262,7 +263,7 @@ func (p Policy) AllowedLearners() []string {
 	return p.Learners
 }
 
-func (p Policy) leastEpsilon() float64 { return cmp.Or(p.LeastEpsilon, .05) }
+func (p Policy) leastEpsilon() float64 { return cmp.Or(p.MinEpsilon, .05) }
 
 // DailyLimit is StudiesADay, or 20: how many studies of one day may be charged to the ledger here.
 func (p Policy) DailyLimit() int  { return cmp.Or(p.StudiesADay, 20) }
@@ -379,7 +380,7 @@ func (h Helper) validate(needed bool) error {
 
 // RefuseKeys refuses a helper whose key is one of the coordinator's known keys.
 func (h Helper) RefuseKeys(coordinator protocol.Keys) error {
-	if h.Signing != (protocol.SignerKey{}) && coordinator.Hold(h.Signing) {
+	if h.Signing != (protocol.SignerKey{}) && coordinator.Contains(h.Signing) {
 		return errors.New("policy: helper: signing: this is the coordinator's own key: a coordinator that is its own helper sees what this site sends; " + getKeys)
 	}
 	return nil

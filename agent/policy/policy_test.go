@@ -24,7 +24,7 @@ func allowing(t *testing.T) (Policy, study.Plan) {
 		t.Fatal(err)
 	}
 	delta := 1e-6
-	made, _, err := planning.Draft(study.Proposal{
+	made, _, err := planning.DraftPlan(study.Proposal{
 		Name: "illness", Purpose: "a test", Roster: []study.PartyID{"other", "site", "third"},
 		Epsilon: 1, Delta: &delta, Deadline: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1, Minimum: 2, Records: 60,
 	}, schema, pool)
@@ -33,8 +33,8 @@ func allowing(t *testing.T) (Policy, study.Plan) {
 	}
 	return Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []study.Noise{study.NoiseSite, study.NoiseCoordinator},
-		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
-		Total: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}}, MinimumParties: 2, Approval: ApproveByPolicy,
+		StudyLimit: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
+		TotalLimit: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}}, MinimumParties: 2, Approval: ApproveByPolicy,
 	}, made.Plan
 }
 
@@ -62,7 +62,7 @@ func TestObjections(t *testing.T) {
 		{"unit", func(_ *Policy, p *study.Plan) { p.Unit = privacy.Label }, "unit"},
 		{"epsilon", func(_ *Policy, p *study.Plan) { p.Epsilon = 1.5 }, "ε = 1.5"},
 		{"a cheap question", func(_ *Policy, p *study.Plan) { p.Epsilon = .049 }, "least_epsilon"},
-		{"a cheap question, granted", func(p *Policy, plan *study.Plan) { plan.Epsilon, p.LeastEpsilon = .01, .01 }, ""},
+		{"a cheap question, granted", func(p *Policy, plan *study.Plan) { plan.Epsilon, p.MinEpsilon = .01, .01 }, ""},
 		{"delta", func(_ *Policy, p *study.Plan) { p.Delta = 1e-5 }, "δ = 1e-05"},
 		{"parties", func(p *Policy, _ *study.Plan) { p.MinimumParties = 5 }, "at least 5"},
 		{"an amendment may lower it", func(p *Policy, plan *study.Plan) {
@@ -82,7 +82,8 @@ func TestObjections(t *testing.T) {
 		}, "named_results: true"},
 		{"numbers under its name, granted", func(p *Policy, plan *study.Plan) {
 			plan.Kind, plan.Mechanism, plan.KindTerms = "describe", "laplace", []byte(`{"bins":10,"sites":true}`)
-			p.Kinds, p.Mechanisms, p.NamedResults = []string{"describe"}, []string{"laplace"}, true
+			p.Kinds, p.Mechanisms, p.AllowNamedResults = []string{"describe"}, []string{"laplace"},
+				true
 		}, ""},
 		{"columns in clear", func(p *Policy, plan *study.Plan) {
 			plan.Kind = "labels"

@@ -36,11 +36,12 @@ const (
 	AuditDeclared  = "declared"  // a person declared how a source is read and its number of records
 )
 
-// These say who refused. For a person the audit log has the name instead; only counts use ByPerson.
+// These say who refused. For a person the audit log has the name instead; only counts use
+// DeciderPerson.
 const (
-	ByPolicy = "policy"
-	ByLedger = "ledger"
-	ByPerson = "person"
+	DeciderPolicy = "policy"
+	DeciderLedger = "ledger"
+	DeciderPerson = "person"
 )
 
 // AuditFile is the path of the log in the state folder, which backups must contain.

@@ -40,7 +40,7 @@ func TestReconcile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(study.ChargeAll(ctx, s.Ledger, r.StudyPlan.Hash, charges),
-		d.Write(site.FileUpload, []byte("sent")), s.NoteLedger(ctx, d)); err != nil {
+		d.Write(site.FileUpload, []byte("sent")), s.StoreLedgerHead(ctx, d)); err != nil {
 		t.Fatal(err)
 	}
 	reconciled := func(want int, others ...privacy.Cost) []site.LostCharge {
@@ -80,7 +80,7 @@ func TestReconcile(t *testing.T) {
 	}
 	unlock()
 	if lost := reconciled(1); lost[0].Name != "illness" || lost[0].Study != r.StudyPlan.Hash ||
-		lost[0].Answer || !lost[0].Costs[0].Equal(charges[0].Cost) {
+		lost[0].ResultLost || !lost[0].Costs[0].Equal(charges[0].Cost) {
 		t.Errorf("lost %+v", lost)
 	}
 	reconciled(0)
@@ -103,11 +103,11 @@ func TestSpending(t *testing.T) {
 	r := newSite(t, nil)
 	now := time.Date(2031, 5, 1, 0, 0, 0, 0, time.UTC)
 	r.Config.Clock.Now = func() time.Time { return now }
-	r.Config.Policy.Year =
+	r.Config.Policy.YearLimit =
 		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-5}}
 	s := r.Open(t)
 	half := privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))
-	_, err := s.Ledger.Begin(ctx, "2031")
+	_, err := s.Ledger.BeginPeriod(ctx, "2031")
 	if err := errors.Join(err, s.Ledger.Spend(ctx, "a", half)); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestTakeUp(t *testing.T) {
 	takes := func(i byte, want bool) {
 		t.Helper()
 		h := study.Hash{i}
-		if room, err := s.CountToday(s.Studies.Folder(h), h); err != nil || room != want {
+		if room, err := s.CountStudyToday(s.Studies.Folder(h), h); err != nil || room != want {
 			t.Errorf("study %d: room %v, %v", i, room, err)
 		}
 	}
@@ -186,7 +186,7 @@ func TestTakeUp(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CountToday(s.Studies.Folder(study.Hash{6}), study.Hash{6}); err == nil {
+	if _, err := s.CountStudyToday(s.Studies.Folder(study.Hash{6}), study.Hash{6}); err == nil {
 		t.Error("a damaged count is read")
 	}
 }
@@ -202,7 +202,7 @@ func chosen(p *study.Proposal) {
 // effect.
 func TestCostOf(t *testing.T) {
 	r := newSite(t, nil)
-	r.Config.LeastWindow = time.Second
+	r.Config.MinWindow = time.Second
 	s := r.Open(t)
 	d := r.StorePlan(t, s)
 	task, err := s.Task(r.StudyPlan.Plan)
@@ -211,7 +211,7 @@ func TestCostOf(t *testing.T) {
 	}
 	c, err := s.CostOf(task)
 	if err != nil || c.Records != 61 || len(c.Charges) != 1 || len(c.Reserved) != 1 ||
-		c.Span.Prepare < time.Second || c.Span.Whole() <= c.Span.Prepare {
+		c.Window.Prepare < time.Second || c.Window.Total() <= c.Window.Prepare {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if err := d.Write(site.FileRecords, []byte("40\n")); err != nil {
@@ -237,9 +237,10 @@ func TestCostOf(t *testing.T) {
 	}
 	s.Config.Learner.Command, s.Config.Learner.Timeout = []string{os.Args[0]}, 20*time.Minute
 	own, err := s.CostOf(task)
-	if err != nil || own.Span.Shard < 20*time.Minute || own.Span.Prepare < own.Span.Shard ||
-		built.Span.Shard >= own.Span.Shard {
-		t.Errorf("the window is %+v, %v; the program may take 20 minutes", own.Span, err)
+	if err != nil || own.Window.PerShard < 20*time.Minute ||
+		own.Window.Prepare < own.Window.PerShard ||
+		built.Window.PerShard >= own.Window.PerShard {
+		t.Errorf("the window is %+v, %v; the program may take 20 minutes", own.Window, err)
 	}
 	if words, err := s.Config.SiteChoice(r.StudyPlan.Plan); err != nil ||
 		!strings.Contains(words, "this site's own program") {
@@ -287,8 +288,8 @@ func TestPrograms(t *testing.T) {
 	if _, err := s.Scorer(note)(t.Context(), schema, rows); err == nil || failed == nil {
 		t.Error("a program that fails is not told of")
 	}
-	s.NoVotes(r.StudyPlan.Hash, failed)
-	if b, err := s.Studies.Folder(r.StudyPlan.Hash).Read(site.FileNoVotes); err != nil ||
+	s.StoreVoteFailure(r.StudyPlan.Hash, failed)
+	if b, err := s.Studies.Folder(r.StudyPlan.Hash).Read(site.FileVoteFailure); err != nil ||
 		!strings.Contains(string(b), testsite.PlantedValue) {
 		t.Errorf("noted %q, %v", b, err)
 	}
@@ -317,15 +318,15 @@ func TestRecords(t *testing.T) {
 	s := r.Open(t)
 	h, p := r.StudyPlan.Hash, r.StudyPlan.Plan
 	in := s.Records(h, p, 61, false)
-	odd, err := s.Studies.Folder(h).Read(site.FileOdd)
-	if in.Records.Len() != 61 || s.Studies.Folder(h).Has(site.FileUnread) {
+	odd, err := s.Studies.Folder(h).Read(site.FileSourceRemarks)
+	if in.Records.Len() != 61 || s.Studies.Folder(h).Has(site.FileReadFailure) {
 		t.Errorf("%d records; odd %q, %v", in.Records.Len(), odd, err)
 	}
 	if err := os.Remove(r.Config.Data["ward"].File); err != nil {
 		t.Fatal(err)
 	}
 	gone := s.Records(h, p, 61, false)
-	if gone.Records.Len() != 61 || !s.Studies.Folder(h).Has(site.FileUnread) {
+	if gone.Records.Len() != 61 || !s.Studies.Folder(h).Has(site.FileReadFailure) {
 		t.Errorf("%d records of a file that is gone", gone.Records.Len())
 	}
 	empty := s.EmptyRecords(p, 61, false)
@@ -343,7 +344,7 @@ func TestSpeed(t *testing.T) {
 	s := r.Open(t)
 	day := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
 	measure := func(after int, took time.Duration) {
-		s.Speed.Look = func() time.Duration { return took }
+		s.Speed.MeasureStep = func() time.Duration { return took }
 		s.Speed.Measure(day.AddDate(0, 0, after))
 	}
 	measure(0, 3*time.Millisecond)
@@ -430,7 +431,7 @@ func TestWindowAtPatient(t *testing.T) {
 		t.Fatal(err)
 	}
 	many, err := s.CostOf(task)
-	if err != nil || many.Records != 40 || many.Span != few.Span {
+	if err != nil || many.Records != 40 || many.Window != few.Window {
 		t.Errorf("5000 records more of a patient: %+v, %v; before: %+v", many, err, few)
 	}
 }

@@ -39,14 +39,14 @@ type Config struct {
 	// Waits start at Poll, if that is shorter, and double each time. Each is then shortened at
 	// random, by up to half, so that agents do not return all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
-	// Margin is the factor by which preparing a contribution may take longer than estimated. The
-	// estimate follows from public numbers and this machine's speed. The upload leaves at the end
-	// of that time. A contribution that is not ready by then is replaced by a constant: raise
-	// Margin if the agent reports such contributions.
-	Margin float64 `yaml:"margin"`
-	// LeastWindow is the least time for preparing a contribution, for machines that are busy at
+	// TimeMargin is the factor by which preparing a contribution may take longer than estimated.
+	// The estimate follows from public numbers and this machine's speed. The upload leaves at the
+	// end of that time. A contribution that is not ready by then is replaced by a constant: raise
+	// TimeMargin if the agent reports such contributions.
+	TimeMargin float64 `yaml:"margin"`
+	// MinWindow is the least time for preparing a contribution, for machines that are busy at
 	// times. It delays only the study itself.
-	LeastWindow time.Duration `yaml:"least_window"`
+	MinWindow time.Duration `yaml:"least_window"`
 	// Data names the sources that a plan may use.
 	Data map[string]source.Source `yaml:"data"`
 	// Learner is the classifier that votes here if a plan leaves the choice to sites (learner:
@@ -57,16 +57,16 @@ type Config struct {
 	// {program: true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}. See
 	// docs/site.md.
 	Scorer Program `yaml:"scorer"`
-	// Quiet hides why a study waits here. Without it, each poll gives the coordinator's operator
-	// one of a few reasons: a person has to approve, no source is declared, the site does not take
-	// part, the clocks differ, the deadline is too near.
-	Quiet bool `yaml:"quiet"`
-	// Page is a loopback host:port for a web page on which a person of this site reads what studies
-	// ask, and approves or refuses. The page opens by a link that "caucus agent page" makes.
-	// Metrics is a loopback host:port for /metrics and /readyz, without TLS; they name no study. An
-	// empty address turns page or metrics off.
-	Page    string `yaml:"page"`
-	Metrics string `yaml:"metrics"`
+	// HideWaits hides why a study waits here. Without it, each poll gives the coordinator's
+	// operator one of a few reasons: a person has to approve, no source is declared, the site does
+	// not take part, the clocks differ, the deadline is too near.
+	HideWaits bool `yaml:"quiet"`
+	// PageAddress is a loopback host:port for a web page on which a person of this site reads what
+	// studies ask, and approves or refuses. The page opens by a link that "caucus agent page"
+	// makes. MetricsAddress is a loopback host:port for /metrics and /readyz, without TLS; they
+	// name no study. An empty address turns page or metrics off.
+	PageAddress    string `yaml:"page"`
+	MetricsAddress string `yaml:"metrics"`
 	// Policy holds the site's rules.
 	Policy policy.Policy `yaml:"policy"`
 	// Audit says where the audit log goes in addition to the state folder.
@@ -93,8 +93,8 @@ type Audit struct {
 	Syslog string `yaml:"syslog"`
 }
 
-// Worded returns a message with this program's names of its verbs.
-func (c Config) Worded(text string) string {
+// WithVerbNames returns a message with this program's names of its verbs.
+func (c Config) WithVerbNames(text string) string {
 	if c.Words == nil {
 		return text
 	}
@@ -107,8 +107,8 @@ func (c Config) Now() time.Time { return c.Clock.Complete().Now() }
 
 // DefaultConfig allows nothing and has no source.
 func DefaultConfig() Config {
-	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8,
-		LeastWindow: 15 * time.Second, Policy: policy.DefaultPolicy()}
+	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, TimeMargin: 8,
+		MinWindow: 15 * time.Second, Policy: policy.DefaultPolicy()}
 }
 
 // LoadConfig reads a YAML file over the defaults and validates it. An unknown key is an error.
@@ -125,7 +125,7 @@ func LoadConfig(path string) (Config, error) {
 		c.Audit.Syslog = yamlfile.ResolvePath(folder, c.Audit.Syslog)
 	}
 	for name, s := range c.Data {
-		c.Data[name] = s.Below(folder)
+		c.Data[name] = s.RelativeTo(folder)
 	}
 	c.Learner.below(folder)
 	c.Scorer.below(folder)
@@ -156,17 +156,18 @@ func (c Config) Validate() error {
 		return fmt.Errorf("poll: %v: give 10ms to 24h", c.Poll)
 	case c.MaxBackoff < 10*time.Millisecond || c.MaxBackoff > 24*time.Hour:
 		return fmt.Errorf("max_backoff: %v: give 10ms to 24h", c.MaxBackoff)
-	case !(c.Margin >= 1 && c.Margin <= 1000):
-		return fmt.Errorf("margin: %v: give 1 to 1000; 8 is usual", c.Margin)
-	case c.LeastWindow < 10*time.Millisecond || c.LeastWindow > time.Hour:
-		return fmt.Errorf("least_window: %v: give 10ms to 1h; 15s is usual", c.LeastWindow)
+	case !(c.TimeMargin >= 1 && c.TimeMargin <= 1000):
+		return fmt.Errorf("margin: %v: give 1 to 1000; 8 is usual", c.TimeMargin)
+	case c.MinWindow < 10*time.Millisecond || c.MinWindow > time.Hour:
+		return fmt.Errorf("least_window: %v: give 10ms to 1h; 15s is usual", c.MinWindow)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
 		if err := c.Data[name].Validate(); err != nil {
 			return fmt.Errorf("data: %s: %w", name, err)
 		}
 	}
-	for _, at := range []struct{ field, address string }{{"page", c.Page}, {"metrics", c.Metrics}} {
+	for _, at := range []struct{ field, address string }{{"page", c.PageAddress},
+		{"metrics", c.MetricsAddress}} {
 		if at.address == "" {
 			continue
 		}
@@ -174,8 +175,8 @@ func (c Config) Validate() error {
 			return fmt.Errorf("%s: %w", at.field, err)
 		}
 	}
-	if c.Page != "" && c.Page == c.Metrics {
-		return fmt.Errorf("metrics: %q is the page's address: give each a port of its own", c.Metrics)
+	if c.PageAddress != "" && c.PageAddress == c.MetricsAddress {
+		return fmt.Errorf("metrics: %q is the page's address: give each a port of its own", c.MetricsAddress)
 	}
 	if err := c.Learner.validate(); err != nil {
 		return fmt.Errorf("learner: %w", err)
@@ -195,6 +196,6 @@ func (c Config) Studies() StudyFolders { return StudyFolders{filepath.Join(c.Sta
 // Sources are the configured sources, with their declarations.
 func (c Config) Sources() source.Sources {
 	imports := cmp.Or(c.Imports, filepath.Clean(c.State)+"-imports")
-	return source.Sources{Dir: filepath.Join(c.State, "sources"), Imports: imports, Named: c.Data,
+	return source.Sources{Dir: filepath.Join(c.State, "sources"), Imports: imports, ByName: c.Data,
 		Now: c.Now}
 }

@@ -43,7 +43,7 @@ func TestLoadConfig(t *testing.T) {
 	if c.Poll != 30*time.Second || c.MaxBackoff != 5*time.Minute {
 		t.Errorf("poll %v, max backoff %v, want 30s and the default", c.Poll, c.MaxBackoff)
 	}
-	if g := c.Policy.Study[privacy.Record]; g.Epsilon != 1 || g.Delta != 1e-6 {
+	if g := c.Policy.StudyLimit[privacy.Record]; g.Epsilon != 1 || g.Delta != 1e-6 {
 		t.Errorf("study limit %+v", g)
 	}
 }

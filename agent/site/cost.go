@@ -21,7 +21,7 @@ type Cost struct {
 	Records  int // as declared by the site
 	Reserved []study.Reservation
 	Charges  []study.Charge
-	Span     Span
+	Window   WindowTimes
 }
 
 // CostOf returns a study's cost for this site, or an error that says why the study is refused. The
@@ -48,8 +48,8 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	w.Rest += uploading.ContributeSteps(t, c.Records)
-	w.Rest += study.CellSteps * float64(c.Records) * source.Cells()
+	w.OtherSteps += uploading.ContributeSteps(t, c.Records)
+	w.OtherSteps += study.CellSteps * float64(c.Records) * source.Cells()
 	draw := 0.0
 	for _, r := range c.Reserved {
 		draw += r.Terms.Steps()
@@ -58,9 +58,9 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	w.Shard += own
-	c.Span = s.Config.spanOf(s.Speed.Step(), w, draw).with(program)
-	if have, most := c.Span.Whole(), s.Config.Policy.MaxWindow(); have > most ||
+	w.ShardSteps += own
+	c.Window = s.Config.spanOf(s.Speed.Step(), w, draw).with(program)
+	if have, most := c.Window.Total(), s.Config.Policy.MaxWindow(); have > most ||
 		have >= longestSpan {
 		return Cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
 	}
@@ -70,41 +70,41 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 // spanOf returns the window for a study's work and for the steps of drawing its releases. Draw
 // includes time for the constant that replaces a late contribution, so that both leave at the same
 // moment. The constant is made from the same number of empty records, which train no classifier.
-func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span {
-	step, least := float64(stepTime)/stepsCounted*c.Margin, float64(c.LeastWindow)
-	s := Span{Draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
+func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) WindowTimes {
+	step, least := float64(stepTime)/stepsCounted*c.TimeMargin, float64(c.MinWindow)
+	s := WindowTimes{DrawNoise: lasting(float64(leastDraw) + step*(draw+w.OtherSteps))}
 	if w.Shards > 0 {
 		least /= 2 // the other half is for the classifiers
-		s.Shard = lasting(max(float64(leastShard), least/float64(w.Shards)) + step*w.Shard)
+		s.PerShard = lasting(max(float64(leastShard), least/float64(w.Shards)) + step*w.ShardSteps)
 	}
-	s.Prepare = lasting(least + step*w.Rest + float64(w.Shards)*float64(s.Shard))
+	s.Prepare = lasting(least + step*w.OtherSteps + float64(w.Shards)*float64(s.PerShard))
 	return s
 }
 
-// Span is the length of a window and of its parts. It follows from public numbers.
-type Span struct {
-	// Prepare is the time to read and compute, and Shard the part of it for one classifier. Draw is
-	// the time from the window's end to the upload, for drawing noise and for making the constant
-	// that replaces a late contribution.
-	Prepare, Shard, Draw time.Duration
+// WindowTimes is the length of a window and of its parts. It follows from public numbers.
+type WindowTimes struct {
+	// Prepare is the time to read and compute, and PerShard the part of it for one classifier.
+	// DrawNoise is the time from the window's end to the upload, for drawing noise and for making
+	// the constant that replaces a late contribution.
+	Prepare, PerShard, DrawNoise time.Duration
 }
 
-// Whole is the time from the window's start to the upload. It is fixed before records are read.
-func (s Span) Whole() time.Duration { return s.Prepare + s.Draw }
+// Total is the time from the window's start to the upload. It is fixed before records are read.
+func (w WindowTimes) Total() time.Duration { return w.Prepare + w.DrawNoise }
 
 // with returns the span with time for the site's own program, which then is the only classifier.
-func (s Span) with(program time.Duration) Span {
-	s.Shard = min(s.Shard+program, longestSpan)
-	s.Prepare = min(s.Prepare+program, longestSpan)
-	return s
+func (w WindowTimes) with(program time.Duration) WindowTimes {
+	w.PerShard = min(w.PerShard+program, longestSpan)
+	w.Prepare = min(w.Prepare+program, longestSpan)
+	return w
 }
 
-// From returns the moments of a span that begins now.
-func (s Span) From(now time.Time) Schedule {
-	return Schedule{now, now.Add(s.Prepare), now.Add(s.Whole())}
+// StartingAt returns the moments of a span that begins now.
+func (w WindowTimes) StartingAt(now time.Time) Schedule {
+	return Schedule{now, now.Add(w.Prepare), now.Add(w.Total())}
 }
 
-// These times are added to the bound of a window's work, as Config.LeastWindow is.
+// These times are added to the bound of a window's work, as Config.MinWindow is.
 const (
 	leastShard = 100 * time.Millisecond // for a classifier of a few records
 	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to disk
@@ -123,13 +123,13 @@ func lasting(nanoseconds float64) time.Duration {
 
 // SiteChooses reports whether a study lets this site choose the classifier or the scorer of its
 // records.
-func SiteChooses(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.AnyClassifier }
+func SiteChooses(p study.Plan) bool { return kinds.Explain(p).Learner == learners.AnyClassifier }
 
 // SiteChoice names the classifier or scorer that this site chose. The error says why the site does
 // not take part.
 func (c Config) SiteChoice(p study.Plan) (words string, err error) {
 	switch {
-	case !kinds.WordsOf(p).Scored:
+	case !kinds.Explain(p).SiteScores:
 		return "any that a site chooses; here " + c.Learner.String(), nil
 	case !c.Scorer.Configured():
 		return "a program of each site's own scores its records; here none", errors.New("a program of this site's own has to score its records, and none is named: write scorer: {command: [python3, score.py]}")
@@ -146,7 +146,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 		return 0, 0, nil
 	}
 	p := t.Plan()
-	if kinds.WordsOf(p).Scored {
+	if kinds.Explain(p).SiteScores {
 		_, err := c.SiteChoice(p)
 		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())),
 			c.Scorer.program("").TimeLimit(), err

@@ -18,10 +18,11 @@ func TestBestOfDays(t *testing.T) {
 	c.State = t.TempDir()
 	s := openSpeed(c)
 	took := 2 * time.Millisecond
-	s.Look = func() time.Duration { return took }
+	s.MeasureStep = func() time.Duration { return took }
 	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	given := func() time.Duration {
-		return c.spanOf(s.Step(), study.Work{Shards: 2, Shard: 1e9, Rest: 1e8}, 1e5).Whole()
+		return c.spanOf(s.Step(), study.Work{Shards: 2, ShardSteps: 1e9, OtherSteps: 1e8},
+			1e5).Total()
 	}
 	s.Measure(now)
 	quiet := given()
@@ -36,13 +37,13 @@ func TestBestOfDays(t *testing.T) {
 	if s = openSpeed(c); given() != quiet {
 		t.Errorf("after a restart a window is %v, was %v", given(), quiet)
 	}
-	s.Look = func() time.Duration { return time.Millisecond }
+	s.MeasureStep = func() time.Duration { return time.Millisecond }
 	s.Measure(now.Add(2 * time.Hour))
 	if got := given(); got >= quiet {
 		t.Errorf("a better moment gives %v, not less than %v", got, quiet)
 	}
 	quiet = given()
-	s.Look = func() time.Duration { return 5 * time.Millisecond }
+	s.MeasureStep = func() time.Duration { return 5 * time.Millisecond }
 	for day := range speedDays {
 		if got := given(); got != quiet {
 			t.Errorf("%d days later: %v, want %v", day, got, quiet)
@@ -66,11 +67,13 @@ func TestBestOfDays(t *testing.T) {
 func TestNoSpanOverflows(t *testing.T) {
 	c, step := DefaultConfig(), time.Millisecond
 	for _, shards := range []int{0, 1, 3, 1 << 10, 1 << 19, 1 << 20} {
-		before := Span{}
+		before := WindowTimes{}
 		for steps := 1.0; ; steps *= 1.25 {
-			s := c.spanOf(step, study.Work{Shards: shards, Shard: steps, Rest: steps}, steps)
-			if s.Prepare < before.Prepare || s.Shard < before.Shard || s.Draw < before.Draw ||
-				s.Prepare+s.Draw < s.Prepare {
+			s := c.spanOf(step, study.Work{Shards: shards, ShardSteps: steps, OtherSteps: steps},
+				steps)
+			if s.Prepare < before.Prepare || s.PerShard < before.PerShard ||
+				s.DrawNoise < before.DrawNoise ||
+				s.Prepare+s.DrawNoise < s.Prepare {
 				t.Fatalf("%d shards of %g steps are given %v, less of them %v", shards, steps, s, before)
 			}
 			if before = s; math.IsInf(steps, 1) {
@@ -88,9 +91,10 @@ func TestNoSpanOverflows(t *testing.T) {
 func TestLateHasTime(t *testing.T) {
 	c, step := DefaultConfig(), time.Millisecond
 	for _, rest := range []float64{1e6, 1e9, 1e12} {
-		none, s := c.spanOf(step, study.Work{}, 1e6), c.spanOf(step, study.Work{Rest: rest}, 1e6)
-		if pass := s.Prepare - none.Prepare; s.Draw-none.Draw < pass-time.Microsecond {
-			t.Errorf("a pass of %v has %v after the end", pass, s.Draw-none.Draw)
+		none, s := c.spanOf(step, study.Work{}, 1e6),
+			c.spanOf(step, study.Work{OtherSteps: rest}, 1e6)
+		if pass := s.Prepare - none.Prepare; s.DrawNoise-none.DrawNoise < pass-time.Microsecond {
+			t.Errorf("a pass of %v has %v after the end", pass, s.DrawNoise-none.DrawNoise)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func ReadEvidence(c Config) (*Evidence, error) {
 	}
 	e := &Evidence{Party: party, Keys: keys, config: c}
 	e.state = Site{Config: c, Party: party, Studies: c.Studies(),
-		Pools: filepath.Join(c.State, "pools")}
+		PoolsDir: filepath.Join(c.State, "pools")}
 	return e, nil
 }
 
@@ -71,7 +71,7 @@ func (e *Evidence) OfStudy(ctx context.Context, r study.Release) evidence.Party 
 		s.Upload = body
 		if r.Aggregated != nil {
 			if known, err := uploading.UploadDigest(e.Party, body); err == nil {
-				s.Member = &known
+				s.ShareDigest = &known
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func (e *Evidence) OfStudy(ctx context.Context, r study.Release) evidence.Party 
 			return privacy.Line{}, false, err
 		}
 		defer j.Close()
-		return privacy.LineOf(ctx, j, id)
+		return privacy.FindLine(ctx, j, id)
 	}
 	return s
 }
@@ -100,9 +100,9 @@ func openJournal(c Config) (*journal.Journal, error) {
 	return journal.OpenSQLite(LedgerFile(c))
 }
 
-// Remembered returns the heads of this site's ledger that its dossiers hold, one for each upload,
+// LedgerHeads returns the heads of this site's ledger that its dossiers hold, one for each upload,
 // in order. Heads stored by older versions have no hash.
-func (e *Evidence) Remembered() ([]privacy.Head, error) {
+func (e *Evidence) LedgerHeads() ([]privacy.Head, error) {
 	heads, _, err := e.state.Studies.heads()
 	slices.SortFunc(heads, func(a, b privacy.Head) int {
 		return cmp.Compare(a.Sequence, b.Sequence)
@@ -110,9 +110,10 @@ func (e *Evidence) Remembered() ([]privacy.Head, error) {
 	return heads, err
 }
 
-// Coordinator returns the heads of the coordinator's ledger in receipts and releases signed for
-// this site. It returns an error if two of them prove that the ledger was restored or rewritten.
-func (e *Evidence) Coordinator() ([]privacy.Head, error) {
+// CoordinatorHeads returns the heads of the coordinator's ledger in receipts and releases signed
+// for this site. It returns an error if two of them prove that the ledger was restored or
+// rewritten.
+func (e *Evidence) CoordinatorHeads() ([]privacy.Head, error) {
 	folders, err := e.state.Studies.Folders()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

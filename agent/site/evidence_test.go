@@ -42,7 +42,7 @@ func after(t *testing.T) (r *testsite.Site, e *site.Evidence, signer *protocol.S
 		err = study.ChargeAll(t.Context(), at.Ledger, r.StudyPlan.Hash, charges)
 	}
 	if err == nil {
-		err = errors.Join(d.Write(site.FileUpload, body), at.NoteLedger(t.Context(), d))
+		err = errors.Join(d.Write(site.FileUpload, body), at.StoreLedgerHead(t.Context(), d))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,8 @@ func keep(t *testing.T, r *testsite.Site, h study.Hash, signer *protocol.Signer,
 	said, err := said.Sign(signer)
 	if err == nil {
 		err = r.Config.Studies().Folder(h).WriteJSON(site.FileReceipt,
-			site.Receipt{Body: said.Body.String(), Received: said.Received, Signed: said.Document,
+			site.Receipt{UploadDigest: said.Body.String(), Received: said.Received,
+				Signed:    said.Document,
 				Signature: said.Signature})
 	}
 	if err != nil {
@@ -106,9 +107,9 @@ func TestWitness(t *testing.T) {
 			c.change(&r, &rec)
 		}
 		keep(t, at, release.PlanHash, c.signer, rec)
-		found := e.OfStudy(context.Background(), r).Receipts(r)
+		found := e.OfStudy(context.Background(), r).CheckReceipt(r)
 		if len(found) != 1 || found[0].Verdict != c.verdict ||
-			!strings.Contains(found[0].Says, c.says) {
+			!strings.Contains(found[0].Text, c.says) {
 			t.Errorf("%s: %v, want %s: …%s…", name, found, c.verdict, c.says)
 		}
 	}
@@ -117,13 +118,13 @@ func TestWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := e.OfStudy(context.Background(),
-		release).Receipts(release); found[0].Verdict != evidence.Word {
+		release).CheckReceipt(release); found[0].Verdict != evidence.CoordinatorsWord {
 		t.Errorf("counted, but the receipt was lost: %v", found)
 	}
 	release.PlanHash[0] ^= 1
 	if found := e.OfStudy(context.Background(),
-		release).Receipts(release); found[0].Verdict != evidence.Fails ||
-		!strings.Contains(found[0].Says, "has sent nothing") {
+		release).CheckReceipt(release); found[0].Verdict != evidence.Fails ||
+		!strings.Contains(found[0].Text, "has sent nothing") {
 		t.Errorf("counted without having sent anything: %v", found)
 	}
 }
@@ -146,8 +147,8 @@ func TestCharged(t *testing.T) {
 	}
 	check := func(want evidence.Verdict, says string) {
 		t.Helper()
-		found := e.OfStudy(ctx, release).Charges(release, pool)
-		if len(found) != 1 || found[0].Verdict != want || !strings.Contains(found[0].Says, says) {
+		found := e.OfStudy(ctx, release).CheckCharges(release, pool)
+		if len(found) != 1 || found[0].Verdict != want || !strings.Contains(found[0].Text, says) {
 			t.Errorf("%v, want %s: …%s…", found, want, says)
 		}
 	}
@@ -192,7 +193,7 @@ func openSiteAnew(c site.Config) (*journal.Journal, *privacy.Ledger, error) {
 func TestCoordinatorGoesBack(t *testing.T) {
 	r, e, signer, release, first := after(t)
 	keep(t, r, r.StudyPlan.Hash, signer, first)
-	heads, err := e.Coordinator()
+	heads, err := e.CoordinatorHeads()
 	if err != nil || len(heads) != 1 || heads[0].Sequence != 4 {
 		t.Fatalf("%v, %v", heads, err)
 	}
@@ -209,7 +210,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	} {
 		second.Ledger = c.head
 		keep(t, r, study.Hash{7}, signer, second)
-		_, err := e.Coordinator()
+		_, err := e.CoordinatorHeads()
 		if (err == nil) != (c.want == "") ||
 			(err != nil && !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
@@ -232,7 +233,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 		file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Coordinator(); err == nil ||
+	if _, err := e.CoordinatorHeads(); err == nil ||
 		!strings.Contains(err.Error(), "two different entries 4") {
 		t.Errorf("a release that names another entry: %v", err)
 	}

@@ -24,7 +24,7 @@ policy:
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("in all, for each record: epsilon", c.Policy.Total[privacy.Record].Epsilon,
+	fmt.Println("in all, for each record: epsilon", c.Policy.TotalLimit[privacy.Record].Epsilon,
 		"approved by a", c.Policy.Approval)
 	_, err = site.ParseConfig([]byte(text + "  minimum_partys: 5\n"))
 	fmt.Println(err)

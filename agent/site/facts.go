@@ -23,10 +23,10 @@ import (
 
 // Receipt is the coordinator's signed receipt as this site stores it.
 type Receipt struct {
-	Body      string    `json:"body"` // SHA-256 of the upload
-	Received  time.Time `json:"received"`
-	Signed    []byte    `json:"signed"`
-	Signature []byte    `json:"signature"`
+	UploadDigest string    `json:"body"` // SHA-256 of the upload
+	Received     time.Time `json:"received"`
+	Signed       []byte    `json:"signed"`
+	Signature    []byte    `json:"signature"`
 	// Amendments is the number of amendments known when the last receipt came.
 	Amendments int `json:"amendments,omitempty"`
 }
@@ -87,7 +87,7 @@ func (sf StudyFolder) Amendments() (all []study.Signed, err error) {
 }
 
 // Chain is a plan with its known amendments. Their signatures were checked when they arrived.
-func (sf StudyFolder) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
+func (sf StudyFolder) Chain(p study.Plan, h study.Hash) (*study.AmendmentChain, error) {
 	all, err := sf.Amendments()
 	if err != nil {
 		return nil, err
@@ -97,12 +97,12 @@ func (sf StudyFolder) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
 
 // ChainOf links amendments to their plan, in order. It checks hashes and what the plan allows, but
 // no signature: check those when amendments arrive.
-func ChainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.Chain, error) {
+func ChainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.AmendmentChain, error) {
 	var documents [][]byte
 	for _, a := range all {
 		documents = append(documents, a.Document)
 	}
-	return study.ChainOf(p, h, documents)
+	return study.AmendmentChainOf(p, h, documents)
 }
 
 // Ending is the ending in force, as far as this site knows.
@@ -113,9 +113,9 @@ func (sf StudyFolder) Ending(p study.Plan, h study.Hash) study.Ending {
 	return p.Ending()
 }
 
-// EndedAfter is the number of amendments that the study had when it ended. If it did not end, or
-// this site closed it for a reason of its own, the result exceeds any possible number.
-func (sf StudyFolder) EndedAfter() int {
+// AmendmentsAtEnd is the number of amendments that the study had when it ended. If it did not end,
+// or this site closed it for a reason of its own, the result exceeds any possible number.
+func (sf StudyFolder) AmendmentsAtEnd() int {
 	b, err := sf.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || bad != nil {
@@ -124,15 +124,16 @@ func (sf StudyFolder) EndedAfter() int {
 	return n
 }
 
-// KeepHelper stores the helper's document as the coordinator passed it on, without a check.
-func (sf StudyFolder) KeepHelper(s protocol.Study) error {
+// WriteHelperAcceptance stores the helper's document as the coordinator passed it on, without a
+// check.
+func (sf StudyFolder) WriteHelperAcceptance(s protocol.Study) error {
 	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || sf.Has(FileUpload) {
 		return nil
 	}
 	return sf.WriteJSON(fileHelper, s.Helper)
 }
 
-// Helper returns the document that KeepHelper stored, empty if there is none.
+// Helper returns the document that WriteHelperAcceptance stored, empty if there is none.
 func (sf StudyFolder) Helper() (a protocol.Signed, err error) {
 	b, err := sf.Read(fileHelper)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,9 +148,9 @@ func (sf StudyFolder) Helper() (a protocol.Signed, err error) {
 	return a, nil
 }
 
-// HelperWords names the helper of this site's policy, "" if the plan has no helper. agreed reports
+// HelperText names the helper of this site's policy, "" if the plan has no helper. agreed reports
 // whether the helper has agreed to the study, as far as this folder knows.
-func (s *Site) HelperWords(d StudyFolder, t study.Task) (words string, agreed bool) {
+func (s *Site) HelperText(d StudyFolder, t study.Task) (words string, agreed bool) {
 	helper := s.Config.Policy.Helper
 	if !t.Plan().Noise.Shared() || !helper.Configured() {
 		return "", false
@@ -178,10 +179,10 @@ func (s *Site) HelperWords(d StudyFolder, t study.Task) (words string, agreed bo
 type Approval struct {
 	Name string `json:"name"`
 	// Account is the operating system's user who ran the command.
-	Account   string    `json:"account"`
-	At        time.Time `json:"at"`
-	Shown     string    `json:"shown"` // see Declaration.ApprovedDigest
-	Signature []byte    `json:"signature,omitempty"`
+	Account           string    `json:"account"`
+	At                time.Time `json:"at"`
+	DeclarationDigest string    `json:"shown"` // see Declaration.ApprovedDigest
+	Signature         []byte    `json:"signature,omitempty"`
 }
 
 // Refusal is a person's refusal of one plan. Its words stay in this file.
@@ -215,7 +216,8 @@ func (s *Site) counts(h study.Hash, a Approval) bool {
 		return true
 	}
 	key, named := all[a.Name]
-	return named && key.Verify(protocol.ApprovalDocument, ApprovalText(h, a.Shown, a.Name),
+	return named && key.Verify(protocol.ApprovalDocument,
+		ApprovalText(h, a.DeclarationDigest, a.Name),
 		a.Signature) == nil
 }
 
@@ -236,7 +238,7 @@ func (s *Site) Approvers(d StudyFolder, h study.Hash, p study.Plan) (names, laps
 		switch {
 		case err != nil || json.Unmarshal(b, &a) != nil ||
 			filepath.Base(file) != ApprovalFile(a.Name) || !s.counts(h, a):
-		case shown == "" || a.Shown != shown:
+		case shown == "" || a.DeclarationDigest != shown:
 			lapsed = append(lapsed, a.Name)
 		default:
 			names = append(names, a.Name)

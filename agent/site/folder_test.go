@@ -224,7 +224,7 @@ func TestFacts(t *testing.T) {
 	s := r.Open(t)
 	d := s.Studies.Folder(r.StudyPlan.Hash)
 	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
-	if d.DeclaredRecords() != 0 || d.TooEarly(now) || d.EndedAfter() != study.MaxAmendments+1 {
+	if d.DeclaredRecords() != 0 || d.TooEarly(now) || d.AmendmentsAtEnd() != study.MaxAmendments+1 {
 		t.Error("facts are read where none is written")
 	}
 	for _, f := range []struct{ file, text string }{{site.FileRecords, "61\n"},
@@ -233,13 +233,13 @@ func TestFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	span := site.Span{Prepare: time.Minute, Draw: time.Second}
-	if err := d.WriteJSON(site.FileDue, span.From(now)); err != nil {
+	span := site.WindowTimes{Prepare: time.Minute, DrawNoise: time.Second}
+	if err := d.WriteJSON(site.FileSchedule, span.StartingAt(now)); err != nil {
 		t.Fatal(err)
 	}
-	if d.DeclaredRecords() != 61 || d.EndedAfter() != 2 || d.TooEarly(now.Add(-time.Hour)) ||
-		!d.TooEarly(now.Add(time.Minute)) || d.TooEarly(now.Add(span.Whole())) {
-		t.Errorf("%d records, %d amendments, early %t", d.DeclaredRecords(), d.EndedAfter(),
+	if d.DeclaredRecords() != 61 || d.AmendmentsAtEnd() != 2 || d.TooEarly(now.Add(-time.Hour)) ||
+		!d.TooEarly(now.Add(time.Minute)) || d.TooEarly(now.Add(span.Total())) {
+		t.Errorf("%d records, %d amendments, early %t", d.DeclaredRecords(), d.AmendmentsAtEnd(),
 			d.TooEarly(now.Add(time.Minute)))
 	}
 	for _, text := range []string{"-1", "many", ""} {
@@ -265,23 +265,23 @@ func TestFacts(t *testing.T) {
 func TestLedgerEntry(t *testing.T) {
 	r := newSite(t, nil)
 	s := r.Open(t)
-	if last, charged, err := s.Studies.LedgerEntry(); last != 0 || charged || err != nil {
+	if last, charged, err := s.Studies.LastLedgerEntry(); last != 0 || charged || err != nil {
 		t.Errorf("before any: %d, %t, %v", last, charged, err)
 	}
 	cost := privacy.PureCost(privacy.Record, 0, big.NewRat(1, 10))
 	if err := s.Ledger.Spend(t.Context(), "a", cost); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.NoteLedger(t.Context(), s.Studies.Folder(study.Hash{1})); err != nil {
+	if err := s.StoreLedgerHead(t.Context(), s.Studies.Folder(study.Hash{1})); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Studies.Folder(study.Hash{2}).Write("ledger.seq", []byte("7\n")); err != nil {
 		t.Fatal(err)
 	}
-	if last, charged, err := s.Studies.LedgerEntry(); last != 7 || !charged || err != nil {
+	if last, charged, err := s.Studies.LastLedgerEntry(); last != 7 || !charged || err != nil {
 		t.Errorf("entry %d, %t, %v", last, charged, err)
 	}
-	heads, err := s.Evidence(protocol.Keys{}).Remembered()
+	heads, err := s.Evidence(protocol.Keys{}).LedgerHeads()
 	if err != nil || len(heads) != 2 || heads[0].Sequence != 1 || heads[1].Sequence != 7 ||
 		heads[0].Hash == (privacy.Digest{}) {
 		t.Errorf("remembered %v, %v", heads, err)
@@ -307,7 +307,7 @@ func TestTidy(t *testing.T) {
 	stay := []string{site.FileUpload, site.ApprovalFile("a"), "." + site.ApprovalFile("a") + "-5"}
 	go1 := []string{"." + site.FileUpload + "-123", "." + site.FileReceipt + "-9"}
 	write(t, d, slices.Concat(stay, go1)...)
-	if err := s.Studies.Tidy(); err != nil {
+	if err := s.Studies.RemoveTemporary(); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range slices.Concat(stay, go1) {
@@ -319,7 +319,7 @@ func TestTidy(t *testing.T) {
 	if err := os.MkdirAll(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.TidyScratch(); err != nil {
+	if err := s.RemoveScratch(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
@@ -345,18 +345,18 @@ func TestApprovers(t *testing.T) {
 	signed := func(h study.Hash, name string) []byte {
 		return key.Sign(protocol.ApprovalDocument, site.ApprovalText(h, shown, name))
 	}
-	for _, a := range []site.Approval{{Name: "alice", Shown: shown,
+	for _, a := range []site.Approval{{Name: "alice", DeclarationDigest: shown,
 		Signature: signed(r.StudyPlan.Hash, "alice")},
-		{Name: "李 / 明", Shown: shown},
-		{Name: "bob", Shown: shown, Signature: signed(study.Hash{1}, "bob")},
-		{Name: "carol", Shown: "before"}} {
+		{Name: "李 / 明", DeclarationDigest: shown},
+		{Name: "bob", DeclarationDigest: shown, Signature: signed(study.Hash{1}, "bob")},
+		{Name: "carol", DeclarationDigest: "before"}} {
 		if err := d.WriteJSON(site.ApprovalFile(a.Name), a); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// A file with another person's name counts for nobody.
 	if err := d.WriteJSON(site.ApprovalFile("mallory"),
-		site.Approval{Name: "alice", Shown: shown}); err != nil {
+		site.Approval{Name: "alice", DeclarationDigest: shown}); err != nil {
 		t.Fatal(err)
 	}
 	wants := func(when string, names, lapsed []string) {
@@ -418,12 +418,12 @@ func TestHelperIsKept(t *testing.T) {
 	inClear := of("x")
 	inClear.Plan.Noise = study.NoiseSite
 	for _, no := range []protocol.Study{inClear, {Plan: p}} {
-		if err := d.KeepHelper(no); err != nil || kept() != "" {
+		if err := d.WriteHelperAcceptance(no); err != nil || kept() != "" {
 			t.Errorf("kept %q, %v", kept(), err)
 		}
 	}
 	for _, text := range []string{"first", "second"} {
-		if err := d.KeepHelper(of(text)); err != nil || kept() != text {
+		if err := d.WriteHelperAcceptance(of(text)); err != nil || kept() != text {
 			t.Errorf("kept %q, %v, want %q", kept(), err, text)
 		}
 	}
@@ -431,7 +431,7 @@ func TestHelperIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if words, agreed := s.HelperWords(d, task); words != "" || agreed {
+	if words, agreed := s.HelperText(d, task); words != "" || agreed {
 		t.Errorf("a helper that no policy names: %q", words)
 	}
 	sealing, err := server.NewSealingKey()
@@ -440,15 +440,15 @@ func TestHelperIsKept(t *testing.T) {
 	}
 	s.Config.Policy.Helper = policy.Helper{Name: "Data Trust", Signing: protocol.SignerKey{1},
 		Sealing: protocol.SealingPin(sealing.Public())}
-	if words, agreed := s.HelperWords(d, task); agreed ||
+	if words, agreed := s.HelperText(d, task); agreed ||
 		!strings.Contains(words, "nothing is charged or sent before it agreed") {
 		t.Errorf("before it agreed: %q", words)
 	}
 	write(t, d, site.FileUpload)
-	if err := d.KeepHelper(of("third")); err != nil || kept() != "second" {
+	if err := d.WriteHelperAcceptance(of("third")); err != nil || kept() != "second" {
 		t.Errorf("after the shares were sealed, %q is kept: %v", kept(), err)
 	}
-	if words, agreed := s.HelperWords(d, task); agreed ||
+	if words, agreed := s.HelperText(d, task); agreed ||
 		!strings.Contains(words, "an earlier helper's key") {
 		t.Errorf("with other keys than were sealed to: %q", words)
 	}
@@ -482,7 +482,7 @@ func TestSpeaking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := site.LockCalls(r.Config); !errors.Is(err, site.ErrSilent) {
+	if _, err := site.LockCalls(r.Config); !errors.Is(err, site.ErrCallsLocked) {
 		t.Errorf("while a contribution is prepared: %v", err)
 	}
 	speaks()

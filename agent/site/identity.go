@@ -14,9 +14,9 @@ import (
 // IdentityFile is the path of an agent's key and certificate.
 func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
 
-// MemoryFile holds the newest document that the coordinator signed. Each poll sends it back to the
-// coordinator.
-func MemoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
+// NewestSignedFile holds the newest document that the coordinator signed. Each poll sends it back
+// to the coordinator.
+func NewestSignedFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
 // Identity reads this agent's identity and party name.
 func Identity(c Config) (protocol.Identity, study.PartyID, error) {
@@ -40,20 +40,20 @@ func Identity(c Config) (protocol.Identity, study.PartyID, error) {
 // Dial makes a client of the coordinator. The first call connects.
 func Dial(c Config, id protocol.Identity) (*protocol.Client, error) {
 	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now,
-		Memory: MemoryFile(c)})
+		NewestSignedFile: NewestSignedFile(c)})
 }
 
-// ErrSilent says that an agent prepares a contribution on the state folder. Until the contribution
-// has left, no other process may call the coordinator, because the time of the call could reveal
-// something about the records.
-var ErrSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
+// ErrCallsLocked says that an agent prepares a contribution on the state folder. Until the
+// contribution has left, no other process may call the coordinator, because the time of the call
+// could reveal something about the records.
+var ErrCallsLocked = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
 
 // LockCalls lets this process call the coordinator until it calls hungUp. Several processes may do
 // so at once, but none while an agent on the folder is silent.
 func LockCalls(c Config) (hungUp func(), err error) {
 	release, err := folder.LockFileShared(CallLockFile(c))
 	if errors.Is(err, folder.ErrLocked) {
-		return nil, ErrSilent
+		return nil, ErrCallsLocked
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look whether an agent is at work: %w", err)

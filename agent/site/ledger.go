@@ -23,8 +23,8 @@ type Spending struct {
 	Spent privacy.Totals
 }
 
-// After predicts the totals with these costs added. It charges nothing.
-func (s Spending) After(costs []privacy.Cost) privacy.Totals {
+// TotalsAfter predicts the totals with these costs added. It charges nothing.
+func (s Spending) TotalsAfter(costs []privacy.Cost) privacy.Totals {
 	after := s.Spent
 	for _, c := range costs {
 		after = after.Plus(c)
@@ -35,7 +35,7 @@ func (s Spending) After(costs []privacy.Cost) privacy.Totals {
 // Objections predicts which limits a charge would exceed, one on each line. The ledger decides at
 // the charge.
 func (s Spending) Objections(costs []privacy.Cost) []string {
-	after, when := s.After(costs), ""
+	after, when := s.TotalsAfter(costs), ""
 	if s.Year != "" {
 		when = "for " + s.Year + " "
 	}
@@ -56,7 +56,7 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	if err != nil {
 		return nil, err
 	}
-	year, inYear, err := s.Ledger.Period(ctx)
+	year, inYear, err := s.Ledger.CurrentPeriod(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,20 +67,21 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 		}
 		year = now
 	}
-	return []Spending{{"", s.Config.Policy.Total, spent}, {year, s.Config.Policy.Year, inYear}}, nil
+	return []Spending{{"", s.Config.Policy.TotalLimit, spent},
+		{year, s.Config.Policy.YearLimit, inYear}}, nil
 }
 
-// MaxDatedSkew is the largest difference between this machine's clock and the coordinator's at
+// MaxYearSkew is the largest difference between this machine's clock and the coordinator's at
 // which a charge is dated. So a coordinator can move the end of a year by at most this much.
-const MaxDatedSkew = time.Hour
+const MaxYearSkew = time.Hour
 
 // YearOf is the UTC year on which this clock and the coordinator's agree. Around a new year it is
 // the earlier one, so that a fast clock begins no year early. It is "" if the clocks differ by more
-// than MaxDatedSkew. Without this bound, a coordinator whose clock is years behind could begin one
+// than MaxYearSkew. Without this bound, a coordinator whose clock is years behind could begin one
 // old year after another, each with its own budget. Setting a clock back returns no budget
-// (privacy.Ledger.Begin).
+// (privacy.Ledger.BeginPeriod).
 func YearOf(now time.Time, skew time.Duration) string {
-	if skew.Abs() > MaxDatedSkew {
+	if skew.Abs() > MaxYearSkew {
 		return ""
 	}
 	return fmt.Sprintf("%04d", min(now.UTC().Year(), now.Add(skew).UTC().Year()))
@@ -91,10 +92,10 @@ type dayTaken struct {
 	Studies []study.Hash `json:"studies"`
 }
 
-// CountToday counts a study among this day's studies, once. Call it before the study is charged. It
-// returns false if the policy allows no more studies today. Days are this machine's, and setting
-// its clock back repeats none.
-func (s *Site) CountToday(d StudyFolder, h study.Hash) (bool, error) {
+// CountStudyToday counts a study among this day's studies, once. Call it before the study is
+// charged. It returns false if the policy allows no more studies today. Days are this machine's,
+// and setting its clock back repeats none.
+func (s *Site) CountStudyToday(d StudyFolder, h study.Hash) (bool, error) {
 	if d.Has(FileRecords) { // counted on another day, and now prepared again
 		return true, nil
 	}

@@ -14,9 +14,9 @@ type LostCharge struct {
 	Study study.Hash     `json:"study"`
 	Name  string         `json:"name"`
 	Costs []privacy.Cost `json:"costs"`
-	// Answer says that the ledger holds the charge without the released result, which may be among
-	// the lost entries. So the study is charged again.
-	Answer bool `json:"answer,omitempty"`
+	// ResultLost says that the ledger holds the charge without the released result, which may be
+	// among the lost entries. So the study is charged again.
+	ResultLost bool `json:"answer,omitempty"`
 }
 
 // Reconcile corrects the ledger of a stopped agent after the ledger was restored from a backup. It
@@ -40,7 +40,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]LostChar
 		return fail(err)
 	}
 	defer s.Close()
-	chain, err := privacy.Walk(ctx, s.Journal, func(privacy.Line) error { return nil })
+	chain, err := privacy.VerifyEach(ctx, s.Journal, func(privacy.Line) error { return nil })
 	if err != nil {
 		return fail(err)
 	}
@@ -85,7 +85,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]LostChar
 	// entries get numbers beyond both.
 	last = max(last, chain.Head().Sequence+1)
 	ledger, err := privacy.Open(s.Journal,
-		privacy.Config{Limits: c.Policy.Total, LastSequence: last})
+		privacy.Config{Limits: c.Policy.TotalLimit, LastSequence: last})
 	if err != nil {
 		return fail(err)
 	}
@@ -93,7 +93,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]LostChar
 		return nil, err
 	}
 	for _, d := range forgotten { // their costs are charged now
-		if err := s.NoteLedger(ctx, d); err != nil {
+		if err := s.StoreLedgerHead(ctx, d); err != nil {
 			return fail(err)
 		}
 	}
@@ -104,7 +104,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]LostChar
 // again.
 func (s *Site) unanswered(ctx context.Context, folders []StudyFolder) (all []LostCharge,
 	err error) {
-	open, err := s.Ledger.Unanswered(ctx)
+	open, err := s.Ledger.OpenReservations(ctx)
 	if err != nil || len(open) == 0 {
 		return nil, err
 	}
@@ -115,10 +115,10 @@ func (s *Site) unanswered(ctx context.Context, folders []StudyFolder) (all []Los
 		}
 		for _, c := range outputs {
 			if cost, is := open[study.ReleaseID(l.Study, c.Output)]; is {
-				l.Costs, l.Answer = append(l.Costs, cost), true
+				l.Costs, l.ResultLost = append(l.Costs, cost), true
 			}
 		}
-		if l.Answer {
+		if l.ResultLost {
 			all = append(all, l)
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Site) lost(ctx context.Context, d StudyFolder) (LostCharge, error) {
 		return LostCharge{}, err
 	}
 	for _, c := range charges {
-		_, found, err := s.Ledger.Line(ctx, study.ReleaseID(l.Study, c.Output))
+		_, found, err := s.Ledger.FindLine(ctx, study.ReleaseID(l.Study, c.Output))
 		if err != nil {
 			return LostCharge{}, err
 		}

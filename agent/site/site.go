@@ -31,7 +31,7 @@ type Site struct {
 	Audit    *AuditLog
 	ShardKey []byte
 	Studies  StudyFolders
-	Pools    string
+	PoolsDir string
 	Sources  source.Sources
 	scratch  string // holds files of the site's own classifier while the classifier runs
 	Speed    *Speed
@@ -46,10 +46,10 @@ type Site struct {
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
 		Config: c, Party: party, named: new(sync.Map),
-		Studies: c.Studies(), Pools: filepath.Join(c.State, "pools"), Sources: c.Sources(),
+		Studies: c.Studies(), PoolsDir: filepath.Join(c.State, "pools"), Sources: c.Sources(),
 		scratch: filepath.Join(c.State, "scratch"), Speed: openSpeed(c),
 	}
-	for _, dir := range []string{c.State, s.Studies.dir, s.Pools, s.Sources.Dir, s.scratch} {
+	for _, dir := range []string{c.State, s.Studies.dir, s.PoolsDir, s.Sources.Dir, s.scratch} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state folder: %w", err)
 		}
@@ -61,7 +61,7 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 		return nil, err
 	}
 	s.Sources.Key = s.ShardKey
-	last, charged, err := s.Studies.LedgerEntry()
+	last, charged, err := s.Studies.LastLedgerEntry()
 	if err != nil {
 		return nil, fmt.Errorf("open state folder: %w", err)
 	}
@@ -73,7 +73,8 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 		return nil, err
 	}
 	s.Ledger, err = privacy.Open(s.Journal,
-		privacy.Config{Limits: c.Policy.Total, PeriodLimits: c.Policy.Year, LastSequence: last})
+		privacy.Config{Limits: c.Policy.TotalLimit, PeriodLimits: c.Policy.YearLimit,
+			LastSequence: last})
 	if err == nil {
 		s.Audit, err = openAudit(c, party)
 	}
@@ -88,8 +89,8 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 // charged refuses to start.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
-// TidyScratch removes files that a killed classifier left.
-func (s *Site) TidyScratch() error {
+// RemoveScratch removes files that a killed classifier left.
+func (s *Site) RemoveScratch() error {
 	if err := os.RemoveAll(s.scratch); err != nil {
 		return err
 	}
@@ -103,10 +104,10 @@ func (s *Site) Close() {
 	s.Journal.Close()
 }
 
-// NoteLedger stores the ledger's head with an upload. An older ledger then charges nothing
+// StoreLedgerHead stores the ledger's head with an upload. An older ledger then charges nothing
 // (ErrBehind).
-func (s *Site) NoteLedger(ctx context.Context, d StudyFolder) error {
-	head, err := privacy.HeadOf(ctx, s.Journal)
+func (s *Site) StoreLedgerHead(ctx context.Context, d StudyFolder) error {
+	head, err := privacy.JournalHead(ctx, s.Journal)
 	if err != nil {
 		return err
 	}
@@ -179,21 +180,21 @@ func (s *Site) HasPool(d auxdata.Digest) bool {
 // PoolFile is where this site stores the pool of this digest; it need not be there. Studies with
 // the same pool share the file.
 func (s *Site) PoolFile(d auxdata.Digest) string {
-	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
+	return filepath.Join(s.PoolsDir, "pool-"+d.String()+".csv")
 }
 
 // Records returns this site's records for a study, in blocks if the task reads blocks
-// (study.InBlocks). Only the study's folder learns what was unexpected, or why the records are
+// (study.TakesBlocks). Only the study's folder learns what was unexpected, or why the records are
 // empty; the agent logs it later (Agent.flaws).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Folder(h)
 	if len(odd) > 0 {
 		// a failed write is not reported, because the report would reveal that the file is odd
-		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n"))
+		_ = d.Write(FileSourceRemarks, []byte(strings.Join(odd, "; ")+"\n"))
 	}
 	if unread != nil {
-		_ = d.Write(FileUnread, []byte(unread.Error()+"\n")) // a failed write changes nothing
+		_ = d.Write(FileReadFailure, []byte(unread.Error()+"\n")) // a failed write changes nothing
 	}
 	return in
 }
@@ -203,10 +204,10 @@ func (s *Site) EmptyRecords(p study.Plan, n int, blocks bool) study.Inputs {
 	return source.Empty(p, n, s.ShardKey, blocks)
 }
 
-// NoVotes stores, only in the study's folder, why this site's program gave no votes or scores. The
-// reason may depend on a record, and logs may leave the machine. (Package source proves that such
-// notes are safe.)
-func (s *Site) NoVotes(h study.Hash, why error) {
+// StoreVoteFailure stores, only in the study's folder, why this site's program gave no votes or
+// scores. The reason may depend on a record, and logs may leave the machine. (Package source proves
+// that such notes are safe.)
+func (s *Site) StoreVoteFailure(h study.Hash, why error) {
 	// a failed write is not reported
-	_ = s.Studies.Folder(h).Write(FileNoVotes, []byte(why.Error()+"\n"))
+	_ = s.Studies.Folder(h).Write(FileVoteFailure, []byte(why.Error()+"\n"))
 }

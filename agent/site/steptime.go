@@ -21,14 +21,14 @@ import (
 // still computed. So no study chooses the time, and no record was read just before. A busy moment
 // does not improve a day's best.
 type Speed struct {
-	file string
-	Look func() time.Duration // stepTime, replaced in tests
-	mu   sync.Mutex           // guards best
-	best map[string]time.Duration
+	file        string
+	MeasureStep func() time.Duration // stepTime, replaced in tests
+	mu          sync.Mutex           // guards best
+	best        map[string]time.Duration
 }
 
 func openSpeed(c Config) *Speed {
-	s := &Speed{file: filepath.Join(c.State, "speed.json"), Look: stepTime,
+	s := &Speed{file: filepath.Join(c.State, "speed.json"), MeasureStep: stepTime,
 		best: map[string]time.Duration{}}
 	if b, err := os.ReadFile(s.file); err != nil || json.Unmarshal(b, &s.best) != nil {
 		s.best = map[string]time.Duration{} // unreadable: measure again
@@ -41,8 +41,8 @@ func openSpeed(c Config) *Speed {
 // noticed.
 const speedDays = 7
 
-// MeasureEvery is the interval at which a running agent measures.
-const MeasureEvery = time.Hour
+// MeasureInterval is the interval at which a running agent measures.
+const MeasureInterval = time.Hour
 
 // Step is the best time of stepsCounted steps.
 func (s *Speed) Step() time.Duration {
@@ -56,7 +56,7 @@ func (s *Speed) Step() time.Duration {
 
 // Measure measures, and stores the result if it is the day's best. A failed write changes nothing.
 func (s *Speed) Measure(now time.Time) {
-	took, day := s.Look(), now.UTC().Format(time.DateOnly)
+	took, day := s.MeasureStep(), now.UTC().Format(time.DateOnly)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if had, ok := s.best[day]; ok && had <= took {

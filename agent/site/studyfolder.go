@@ -23,26 +23,27 @@ import (
 
 // Files of a dossier. Each holds one fact, and is complete if it exists.
 const (
-	FilePlan     = "plan.json"     // canonical bytes
-	FilePlanSign = "plan.sig"      // the coordinator's signature on them
-	fileApproval = "approval-"     // a person approved; the name follows
-	FileRefused  = "refused"       // a person refused
-	FileDeclined = "declined"      // the coordinator has heard that this party does not take part
-	FileUnread   = "unread"        // why empty records replaced the site's records
-	FileOdd      = "odd"           // what was unexpected in the source's file
-	FileNoVotes  = "no-votes"      // why the site's own program gave no votes or scores
-	fileLedger   = "ledger.seq"    // the ledger's head when the upload was made
-	FileRecords  = "records"       // number of records declared when the ledger was charged
-	fileHelper   = "helper.json"   // the helper's acceptance, as the coordinator passed it on
-	FileForecast = "forecast.json" // the operator's signed forecast
-	FileDue      = "due.json"      // the window's moments, fixed before the records were read
-	FileLate     = "late"          // what was not ready by the window's end
-	FileUpload   = "upload"        // the body; only these bytes are ever sent
-	FileReceipt  = "receipt.json"  // the coordinator's receipt
-	FileClosed   = "closed"        // how the study ended for this site without a release
-	FileRelease  = "release.json"
+	FilePlan          = "plan.json" // canonical bytes
+	FilePlanSignature = "plan.sig"  // the coordinator's signature on them
+	fileApproval      = "approval-" // a person approved; the name follows
+	FileRefused       = "refused"   // a person refused
+	// the coordinator has heard that this party does not take part
+	FileDeclined      = "declined"
+	FileReadFailure   = "unread"        // why empty records replaced the site's records
+	FileSourceRemarks = "odd"           // what was unexpected in the source's file
+	FileVoteFailure   = "no-votes"      // why the site's own program gave no votes or scores
+	fileLedger        = "ledger.seq"    // the ledger's head when the upload was made
+	FileRecords       = "records"       // number of records declared when the ledger was charged
+	fileHelper        = "helper.json"   // the helper's acceptance, as the coordinator passed it on
+	FileForecast      = "forecast.json" // the operator's signed forecast
+	FileSchedule      = "due.json"      // the window's moments, fixed before the records were read
+	FileMissedWindow  = "late"          // what was not ready by the window's end
+	FileUpload        = "upload"        // the body; only these bytes are ever sent
+	FileReceipt       = "receipt.json"  // the coordinator's receipt
+	FileClosed        = "closed"        // how the study ended for this site without a release
+	FileRelease       = "release.json"
 	// FileAmendments holds the plan's signed amendments. FileEnded holds their number when the
-	// study ended (StudyFolder.EndedAfter).
+	// study ended (StudyFolder.AmendmentsAtEnd).
 	FileAmendments = "amendments.json"
 	FileEnded      = "ended"
 	// FileNotice is the newest notice carried here. FileAnswer is the first answer to carry away
@@ -53,18 +54,18 @@ const (
 
 // Schedule holds the moments of a window: its begin, its end, and the upload.
 type Schedule struct {
-	From   time.Time `json:"from"`
-	Until  time.Time `json:"until"`
-	Leaves time.Time `json:"leaves"`
+	WindowStart time.Time `json:"from"`
+	WindowEnd   time.Time `json:"until"`
+	UploadAt    time.Time `json:"leaves"`
 }
 
 // TooEarly reports whether an upload still waits for its moment. A clock that was set back delays
 // nothing.
 func (sf StudyFolder) TooEarly(now time.Time) bool {
 	var fixed Schedule
-	b, err := sf.Read(FileDue)
-	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) &&
-		now.Before(fixed.Leaves)
+	b, err := sf.Read(FileSchedule)
+	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.WindowStart) &&
+		now.Before(fixed.UploadAt)
 }
 
 // DeclaredRecords is the number of records declared when the ledger was charged for the study, 0
@@ -146,9 +147,9 @@ func (s StudyFolders) Folders() ([]StudyFolder, error) {
 	return out, nil
 }
 
-// LedgerEntry is the sequence number that the ledger must have reached, 0 before any upload.
+// LastLedgerEntry is the sequence number that the ledger must have reached, 0 before any upload.
 // charged reports whether there must be a ledger at all.
-func (s StudyFolders) LedgerEntry() (last int64, charged bool, err error) {
+func (s StudyFolders) LastLedgerEntry() (last int64, charged bool, err error) {
 	heads, charged, err := s.heads()
 	for _, h := range heads {
 		last = max(last, h.Sequence)
@@ -187,16 +188,17 @@ func headsOf(all []StudyFolder) (heads []privacy.Head, charged bool, err error) 
 	return heads, charged, nil
 }
 
-// Tidy removes temporary files of writes that a kill interrupted. Only the holder of the state
-// folder's lock may call it, because no other process writes these files then.
-func (s StudyFolders) Tidy() error {
+// RemoveTemporary removes temporary files of writes that a kill interrupted. Only the holder of the
+// state folder's lock may call it, because no other process writes these files then.
+func (s StudyFolders) RemoveTemporary() error {
 	all, err := s.Folders()
 	if err != nil {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{FilePlan, FilePlanSign, FileDeclined, FileUnread, FileOdd,
-			FileNoVotes, fileLedger, FileRecords, fileHelper, FileForecast, FileDue, FileLate,
+		for _, name := range []string{FilePlan, FilePlanSignature, FileDeclined, FileReadFailure,
+			FileSourceRemarks,
+			FileVoteFailure, fileLedger, FileRecords, fileHelper, FileForecast, FileSchedule, FileMissedWindow,
 			FileUpload, FileReceipt, FileClosed, FileRelease, FileAmendments, FileEnded, FileNotice,
 			FileAnswer} {
 			stale, err := filepath.Glob(filepath.Join(f.Dir, "."+name+"-*"))

@@ -48,29 +48,29 @@ type Declaration struct {
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
 	// Redeclare is the source's setting when it was declared.
 	Redeclare string `json:"redeclare,omitempty"`
-	// Vouched are the schema's columns that were computed from other records, and for which a
-	// person vouched. Proofs about a record do not cover these columns. For a query they are all
+	// VouchedColumns are the schema's columns that were computed from other records, and for which
+	// a person vouched. Proofs about a record do not cover these columns. For a query they are all
 	// columns.
-	Vouched []string `json:"vouched,omitempty"`
+	VouchedColumns []string `json:"vouched,omitempty"`
 	// Columns are the file's columns, in its order.
 	Columns []string `json:"columns"`
-	// Found is the number of records that were read. Records is the number that every study gets:
-	// Found rounded down to three digits. So at most 1 % of them are left out, chosen by a keyed
-	// order. For a source whose file is written again regularly, Records has two digits, and empty
-	// records fill a shorter file.
-	Found   int `json:"found,omitempty"`
-	Records int `json:"records"`
+	// RecordsRead is the number of records that were read. Records is the number that every study
+	// gets: RecordsRead rounded down to three digits. So at most 1 % of them are left out, chosen
+	// by a keyed order. For a source whose file is written again regularly, Records has two digits,
+	// and empty records fill a shorter file.
+	RecordsRead int `json:"found,omitempty"`
+	Records     int `json:"records"`
 	// Patients is the number of records that every study at unit patient gets, one of each patient:
 	// the number of patients' numbers that were read, rounded down as Records is. If the mapping
 	// says that there is no patient number, it is Records if a person vouched that no person has
 	// two records. 0: the source takes part in no study at unit patient.
 	Patients int `json:"patients,omitempty"`
-	// Import is the SHA-256 of the table of imported records. Empty if the file is written again
-	// regularly.
-	Import  string    `json:"import,omitempty"`
-	At      time.Time `json:"at"`
-	By      string    `json:"by"`
-	Account string    `json:"account"` // the operating system's user
+	// ImportDigest is the SHA-256 of the table of imported records. Empty if the file is written
+	// again regularly.
+	ImportDigest string    `json:"import,omitempty"`
+	At           time.Time `json:"at"`
+	By           string    `json:"by"`
+	Account      string    `json:"account"` // the operating system's user
 }
 
 // QueryOrigin says which database gave the records, by a query that Declaration.Digest identifies.
@@ -78,16 +78,16 @@ type Declaration struct {
 type QueryOrigin struct {
 	Driver  string `json:"driver"`
 	DSNFile string `json:"dsn_file"`
-	// Derives lists the parts of the query that may make a row depend on other rows
+	// RowDependences lists the parts of the query that may make a row depend on other rows
 	// (database.RowDependences).
-	Derives []string `json:"derives,omitempty"`
+	RowDependences []string `json:"derives,omitempty"`
 	// Zone is the time zone of the session in which the query ran. Empty for SQLite, and for an
 	// import by an earlier version, whose sessions were in UTC.
 	Zone string `json:"zone,omitempty"`
 }
 
-// From names the origin of the records, for people.
-func (d Declaration) From() string {
+// Origin names the origin of the records, for people.
+func (d Declaration) Origin() string {
 	if d.Query == nil {
 		return d.File
 	}
@@ -106,8 +106,8 @@ func (d Declaration) form() string {
 	return d.Form.String()
 }
 
-// Claims is the claim of the person who declared the source. Nobody can check it.
-func (d Declaration) Claims() string {
+// ClaimText is the claim of the person who declared the source. Nobody can check it.
+func (d Declaration) ClaimText() string {
 	return d.claim() + ". Caucus cannot check this"
 }
 
@@ -116,11 +116,11 @@ func (d Declaration) claim() string {
 	switch {
 	case d.Query != nil:
 		claim = "each row of the query comes from one person and would be there whatever the other rows are"
-		if len(d.Query.Derives) > 0 {
-			claim += "; the query has " + strings.Join(d.Query.Derives, ", ")
+		if len(d.Query.RowDependences) > 0 {
+			claim += "; the query has " + strings.Join(d.Query.RowDependences, ", ")
 		}
-	case len(d.Vouched) > 0:
-		claim += ", except " + strings.Join(d.Vouched, ", ")
+	case len(d.VouchedColumns) > 0:
+		claim += ", except " + strings.Join(d.VouchedColumns, ", ")
 	}
 	if d.Patients > 0 && d.unnumbered() {
 		claim += "; no person has two records"
@@ -138,7 +138,7 @@ func (s Source) vouchedFor(vouch bool) error {
 	if err != nil {
 		return err
 	}
-	d := Declaration{Query: &QueryOrigin{Derives: database.RowDependences(text)}}
+	d := Declaration{Query: &QueryOrigin{RowDependences: database.RowDependences(text)}}
 	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.claim())
 }
 
@@ -187,7 +187,7 @@ func (d Declaration) Objections(p study.Plan) []string {
 func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections(p)) }
 
 func (d Declaration) uses(p study.Plan) int {
-	if most := kinds.WordsOf(p).PerParty; most > 0 {
+	if most := kinds.Explain(p).PerParty; most > 0 {
 		return int(min(most, int64(d.Counted(p))))
 	}
 	return d.Counted(p)
@@ -244,7 +244,7 @@ func objection(all []string) error {
 // asksSets reports whether a plan asks for the column that names each record's set. A plan without
 // a kind, which is used to read a source alone, does not.
 func asksSets(p study.Plan) bool {
-	kind, err := kinds.Named(p.Kind)
+	kind, err := kinds.FindKind(p.Kind)
 	return err == nil && kind.Words(p).SetColumn
 }
 

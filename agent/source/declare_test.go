@@ -35,7 +35,7 @@ func TestDeclareErrors(t *testing.T) {
 		w := newWard(t)
 		w.put(text)
 		err := w.declare()
-		if err == nil || !strings.Contains(err.Error(), w.Named["ward"].File) {
+		if err == nil || !strings.Contains(err.Error(), w.ByName["ward"].File) {
 			t.Fatalf("%s: declare = %v, want a refusal that names the file", name, err)
 		}
 		for _, cell := range []string{"smith", "syphilis", "berlin", "jones", "influenza",

@@ -3,9 +3,10 @@
 // study's records from Sources. This package uses no study's folder, ledger or network. It needs
 // folders for declarations and imports, a key, and a clock.
 //
-// A person imports a source once. Its records are encoded by the schema (dataset.Coding) and stored
-// as a table, in the order of a keyed digest. Studies read the table, whole or in blocks. A source
-// whose file is written again every day has no table: each study reads the file, line by line.
+// A person imports a source once. Its records are encoded by the schema (dataset.RecordCoding) and
+// stored as a table, in the order of a keyed digest. Studies read the table, whole or in blocks. A
+// source whose file is written again every day has no table: each study reads the file, line by
+// line.
 //
 // It guarantees:
 //

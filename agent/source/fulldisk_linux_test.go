@@ -35,7 +35,7 @@ func TestImportFullDisk(t *testing.T) {
 			t.Fatalf("on a full disk: %v", err)
 		}
 		d, err := w.declaration("ward")
-		if err != nil || d.Import != before.Import {
+		if err != nil || d.ImportDigest != before.ImportDigest {
 			t.Errorf("%+v, %v", d, err)
 		}
 		if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil ||

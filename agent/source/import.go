@@ -18,19 +18,19 @@ import (
 // only its owner may access. It needs no backup, because declaring the source again makes it again.
 
 func (s Sources) importFile(d Declaration) string {
-	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".table")
+	return filepath.Join(s.Imports, importName(d.Source, d.ImportDigest)+".table")
 }
 
 // patientsFile is the table of one record of each patient (choices). There is none if no record has
 // a patient's number, and by a day only if the schema names one.
 func (s Sources) patientsFile(d Declaration, by study.Choice) string {
-	return filepath.Join(s.Imports, importName(d.Source, d.Import)+patientsTable(by))
+	return filepath.Join(s.Imports, importName(d.Source, d.ImportDigest)+patientsTable(by))
 }
 
 func patientsTable(by study.Choice) string { return ".patients" + string(by) }
 
 func (s Sources) seenFile(d Declaration) string {
-	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".seen")
+	return filepath.Join(s.Imports, importName(d.Source, d.ImportDigest)+".seen")
 }
 
 // importName with an empty digest is the prefix of all imports of a source, because an escaped name
@@ -74,7 +74,7 @@ func (s Sources) lock() (unlock func(), err error) {
 }
 
 func (s Sources) newImport(name string) (*newImport, error) {
-	own, err := ReadSchema(s.Named[name].Schema)
+	own, err := ReadSchema(s.ByName[name].Schema)
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,8 @@ func TestImportsAreEqual(t *testing.T) {
 		return string(b), d, w
 	}
 	want, d, w := table(lines, 64<<20, "key")
-	if d.Found != 9000 || d.Records != 9000 {
-		t.Errorf("%d of %d records are declared", d.Records, d.Found)
+	if d.RecordsRead != 9000 || d.Records != 9000 {
+		t.Errorf("%d of %d records are declared", d.Records, d.RecordsRead)
 	}
 	// table, Seen file, lock
 	if names, err := os.ReadDir(w.Imports); err != nil || len(names) != 3 {
@@ -102,7 +102,7 @@ func TestBlocks(t *testing.T) {
 		}
 		whole, err := h.All()
 		if err != nil || whole.Len() != 9000 ||
-			(where != "") != slices.Contains(whole.Outside, true) {
+			(where != "") != slices.Contains(whole.FailsCondition, true) {
 			t.Fatalf("%q: %d records, %v", where, whole.Len(), err)
 		}
 		for _, n := range []int{9000, 8999, 4096, 1, 0, 9500} {
@@ -112,11 +112,11 @@ func TestBlocks(t *testing.T) {
 			}
 			for r := range h.Blocks(n) {
 				for i := range r.Len() {
-					want, y, out := empty.X.RowView(0), empty.Y[0], empty.IsOutside(0)
+					want, y, out := empty.X.RowView(0), empty.Y[0], empty.IsExcluded(0)
 					if at < whole.Len() {
-						want, y, out = whole.X.RowView(at), whole.Y[at], whole.IsOutside(at)
+						want, y, out = whole.X.RowView(at), whole.Y[at], whole.IsExcluded(at)
 					}
-					if !mat.Equal(r.X.RowView(i), want) || r.Y[i] != y || r.IsOutside(i) != out {
+					if !mat.Equal(r.X.RowView(i), want) || r.Y[i] != y || r.IsExcluded(i) != out {
 						t.Fatalf("%q: record %d of %d is another one", where, at, n)
 					}
 					at++
@@ -194,16 +194,16 @@ func TestLineBreaks(t *testing.T) {
 	w := newWard(t)
 	w.put(without.String())
 	want := w.declared()
-	if want.Found != 1095 || want.Records != 1090 {
-		t.Errorf("%d of %d records", want.Records, want.Found)
+	if want.RecordsRead != 1095 || want.Records != 1090 {
+		t.Errorf("%d of %d records", want.Records, want.RecordsRead)
 	}
 	w.put(with.String())
-	if d := w.declared(); d.Import != want.Import {
-		t.Errorf("%d of %d records, another import than without the column", d.Records, d.Found)
+	if d := w.declared(); d.ImportDigest != want.ImportDigest {
+		t.Errorf("%d of %d records, another import than without the column", d.Records, d.RecordsRead)
 	}
 	w.say(func(s *Source) { s.Redeclare, s.Expected = RedeclareDaily, all })
-	if d := w.declared(); d.Found <= 1095 || d.Import != "" {
-		t.Errorf("line by line: %d records, import %q", d.Found, d.Import)
+	if d := w.declared(); d.RecordsRead <= 1095 || d.ImportDigest != "" {
+		t.Errorf("line by line: %d records, import %q", d.RecordsRead, d.ImportDigest)
 	}
 }
 
@@ -256,7 +256,7 @@ func TestImportFaults(t *testing.T) {
 	inMemory = old
 	w.put("age,sex\n30,f\n")
 	stands("a column that vanished", declare(t.Context(), yes), `no column "ill"`)
-	if err := os.Remove(w.Named["ward"].File); err != nil {
+	if err := os.Remove(w.ByName["ward"].File); err != nil {
 		t.Fatal(err)
 	}
 	stands("a file that is gone", declare(t.Context(), yes), "no such file")
@@ -266,7 +266,7 @@ func TestImportFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.put(visitsHeader + strings.Repeat("31,m,yes\n", 300))
-	if d := w.declared(); d.Import == before.Import || len(files()) != len(want) {
+	if d := w.declared(); d.ImportDigest == before.ImportDigest || len(files()) != len(want) {
 		t.Errorf("another import: %q", files())
 	}
 	for _, file := range files() {
@@ -345,7 +345,7 @@ func TestCodesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := c.Records(s, &where, b); r.IsOutside(0) || r.Y[0] != -1 || r.X.At(0, 0) != 0.5 {
+	if r := c.Records(s, &where, b); r.IsExcluded(0) || r.Y[0] != -1 || r.X.At(0, 0) != 0.5 {
 		t.Errorf("%v, %v", r.X, r.Y)
 	}
 }
@@ -412,9 +412,9 @@ func TestManyEmptyRecords(t *testing.T) {
 		w.say(func(s *Source) { s.Expected = all })
 		w.put(visitsHeader + strings.Repeat("x\n30,f,no\ny\n", 1500))
 		d := w.declared()
-		records, err := w.AllRecords(study.Plan{Data: "ward", Schema: d.Schema})
-		if err != nil || d.Found != 4500 || records.Len() != 4500 {
-			t.Fatalf("%d of %d records, %v", records.Len(), d.Found, err)
+		records, err := w.AllRecords(study.Plan{SourceName: "ward", Schema: d.Schema})
+		if err != nil || d.RecordsRead != 4500 || records.Len() != 4500 {
+			t.Fatalf("%d of %d records, %v", records.Len(), d.RecordsRead, err)
 		}
 		labelled := 0
 		for _, y := range records.Y {
@@ -422,7 +422,7 @@ func TestManyEmptyRecords(t *testing.T) {
 				labelled++
 			}
 		}
-		if digests[d.Import] = true; labelled != 1500 || len(digests) != 1 {
+		if digests[d.ImportDigest] = true; labelled != 1500 || len(digests) != 1 {
 			t.Errorf("%d records have a label; tables %v", labelled, digests)
 		}
 	}
@@ -436,7 +436,7 @@ func TestNamesOfSources(t *testing.T) {
 	names := []string{"ward", "unfinished-ward", "unfinished-", "lock", ".", "a,b", "a%2Cb",
 		"ward,"}
 	for _, name := range names {
-		w.Named[name] = w.Named["ward"]
+		w.ByName[name] = w.ByName["ward"]
 	}
 	for _, name := range names {
 		accept := func(d *Declaration) error { d.By = "tester"; return nil }
@@ -449,7 +449,7 @@ func TestNamesOfSources(t *testing.T) {
 	}
 	for _, name := range names {
 		if r := w.Report(name); (r.Declared == nil) != (name == "ward") {
-			t.Errorf("source %q waits: %q", name, r.Waits)
+			t.Errorf("source %q waits: %q", name, r.WaitReason)
 		}
 	}
 }
@@ -500,7 +500,7 @@ func TestLostNotes(t *testing.T) {
 	if err := os.RemoveAll(w.Imports); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Of(study.Plan{Data: "ward"}); !errors.Is(err, ErrUndeclared) ||
+	if _, err := w.Of(study.Plan{SourceName: "ward"}); !errors.Is(err, ErrUndeclared) ||
 		!strings.Contains(err.Error(), "its import is gone") {
 		t.Errorf("a source without its import: %v", err)
 	}

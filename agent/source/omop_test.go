@@ -69,10 +69,10 @@ func TestOMOP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Found != 200 || len(r.Declared.Query.Derives) == 0 {
-			t.Errorf("%d records; the query has %q", r.Found, r.Declared.Query.Derives)
+		if r.Found != 200 || len(r.Declared.Query.RowDependences) == 0 {
+			t.Errorf("%d records; the query has %q", r.Found, r.Declared.Query.RowDependences)
 		}
-		records, err := s.AllRecords(study.Plan{Data: "ward", Schema: r.Declared.Schema})
+		records, err := s.AllRecords(study.Plan{SourceName: "ward", Schema: r.Declared.Schema})
 		if err != nil {
 			t.Fatal(err)
 		}

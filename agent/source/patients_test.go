@@ -63,11 +63,12 @@ func patientStudies(t *testing.T, schema dataset.Schema) (all []study.Task) {
 				Event: survival.Event{Column: "ill", Is: "yes"}})},
 			{Kind: "regress", KindTerms: terms(regress.Terms{Columns: []string{"age"}})},
 		} {
-			of.Name, of.Data, of.Unit, of.Epsilon, of.Records = "s", "ward", privacy.Patient, 1, 3
+			of.Name, of.SourceName, of.Unit, of.Epsilon, of.Records = "s", "ward", privacy.Patient,
+				1, 3
 			of.Roster, of.Minimum, of.Where = []study.PartyID{"a", "b"}, 2, where
 			of.Deadline = time.Now().Add(time.Hour)
 			for _, of.Choose = range study.Choices() {
-				made, err := planning.Propose(of, schema, pool)
+				made, err := planning.ProposePlan(of, schema, pool)
 				if of.Kind == "survival" && of.Choose == study.Last {
 					if err == nil || !strings.Contains(err.Error(), "too high") {
 						t.Errorf("survival of last records: %v", err)
@@ -164,7 +165,7 @@ func vectorAt(t *testing.T, task study.Task, from table, n int, blocks bool) ([]
 		t.Fatal(err)
 	}
 	a := made.Requests[0]
-	r, err := privacy.Simulation(1).Release(context.Background(), a.Output, a.Sensitive,
+	r, err := privacy.NewSimulation(1).Release(context.Background(), a.Output, a.Sensitive,
 		privacy.Unperturbed{})
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +175,8 @@ func vectorAt(t *testing.T, task study.Task, from table, n int, blocks bool) ([]
 
 // TestPatientsAreNeighbours replaces one patient by another, for all pairs of patients with up to
 // three records of odd values and days, in files of any order, under cuts and fills, for every kind
-// that claims unit patient, by every rule. A patient whose new number is known at the site moves twice as much at most.
+// that claims unit patient, by every rule. A patient whose new number is known at the site moves
+// twice as much at most.
 func TestPatientsAreNeighbours(t *testing.T) {
 	schema, err := dataset.ParseSchema(strings.NewReader(patientSchema))
 	if err != nil {
@@ -213,7 +215,7 @@ func TestPatientsAreNeighbours(t *testing.T) {
 	for _, task := range testlevel.Of(t, patientStudies(t, schema), 12) {
 		for _, n := range []int{2, 4, 6} {
 			for _, blocks := range []bool{true, false} {
-				if blocks && !study.InBlocks(task, n) {
+				if blocks && !study.TakesBlocks(task, n) {
 					continue
 				}
 				var bound privacy.Bound
@@ -268,7 +270,7 @@ func TestOneOfEachPatient(t *testing.T) {
 	for range 4 {
 		w := newWard(t)
 		w.say(func(s *Source) { s.Expected = all })
-		if err := os.WriteFile(w.Named["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
+		if err := os.WriteFile(w.ByName["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w.put("age,sex,ill,nr,day\n" + strings.Join(lines, "\n") + "\n")
@@ -281,7 +283,8 @@ func TestOneOfEachPatient(t *testing.T) {
 			!strings.Contains(notes, "2 records without a patient number") {
 			t.Errorf("the report says %s", notes)
 		}
-		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema}
+		p := study.Plan{Kind: "describe", Unit: privacy.Patient, SourceName: "ward",
+			Schema: d.Schema}
 		ages := func(by study.Choice) string {
 			p.Choose = by
 			r, err := w.AllRecords(p)
@@ -323,7 +326,7 @@ func TestPatientsAlone(t *testing.T) {
 	for _, visits := range []int{1, 100} {
 		w := newWard(t)
 		w.say(func(s *Source) { s.Expected = all })
-		if err := os.WriteFile(w.Named["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
+		if err := os.WriteFile(w.ByName["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		w.put("age,sex,ill,nr,day\n60,m,no,q,\n77,f,yes,r,\n" + strings.Repeat("30,f,no,p,\n", visits))
@@ -333,7 +336,8 @@ func TestPatientsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		read[info.Size()]++
-		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema}
+		p := study.Plan{Kind: "describe", Unit: privacy.Patient, SourceName: "ward",
+			Schema: d.Schema}
 		if err := os.Rename(w.importFile(d), w.importFile(d)+".away"); err != nil {
 			t.Fatal(err)
 		}
@@ -361,12 +365,12 @@ func TestNoPatientNumber(t *testing.T) {
 	w.say(func(s *Source) {
 		s.Expected, s.Mapping.Inline = all, mapping.Mapping{Patient: mapping.NoPatient}
 	})
-	if err := os.WriteFile(w.Named["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
+	if err := os.WriteFile(w.ByName["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.put("age,sex,ill\n" + strings.Join(visits(60, 1), "\n") + "\n")
 	d := w.declared()
-	p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema,
+	p := study.Plan{Kind: "describe", Unit: privacy.Patient, SourceName: "ward", Schema: d.Schema,
 		Records: 50}
 	if err := d.Refuses(p); err == nil || !strings.Contains(err.Error(), "patient: none") {
 		t.Errorf("without a person's word: %v", err)
@@ -379,8 +383,8 @@ func TestNoPatientNumber(t *testing.T) {
 	if err != nil || d.Patients != 60 || d.Refuses(p) != nil {
 		t.Errorf("with a person's word: %d patients, %v, %v", d.Patients, err, d.Refuses(p))
 	}
-	if !strings.Contains(d.Claims(), "no person has two records") {
-		t.Errorf("it claims %q", d.Claims())
+	if !strings.Contains(d.ClaimText(), "no person has two records") {
+		t.Errorf("it claims %q", d.ClaimText())
 	}
 	r, err := w.AllRecords(p)
 	if err != nil || r.Len() != 60 {

@@ -78,8 +78,8 @@ func askedOf(t *testing.T, driver, dsn, schema, text string) Sources {
 	}
 	q := database.Query{Driver: driver, DSNFile: filepath.Join(dir, "dsn"), SQL: text}
 	return Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"),
-		Now:   time.Now,
-		Named: map[string]Source{"ward": {Query: q, Schema: filepath.Join(dir, "schema.yaml")}}}
+		Now:    time.Now,
+		ByName: map[string]Source{"ward": {Query: q, Schema: filepath.Join(dir, "schema.yaml")}}}
 }
 
 func declare(s Sources, how DeclareOptions) (Report, error) {
@@ -104,7 +104,7 @@ func imported(t *testing.T, s Sources, r Report) string {
 func TestQueriesAreFiles(t *testing.T) {
 	table, schema := hospital(t)
 	w := newWard(t)
-	if err := os.WriteFile(w.Named["ward"].Schema, []byte(schema), 0o600); err != nil {
+	if err := os.WriteFile(w.ByName["ward"].Schema, []byte(schema), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var clean bytes.Buffer
@@ -132,18 +132,18 @@ func TestQueriesAreFiles(t *testing.T) {
 		if imported(t, s, r) != want {
 			t.Error("another import than that of the file")
 		}
-		if d := r.Declared; d.Found != table.Rows() || d.Query.Driver != driver ||
-			len(d.Vouched) != len(d.Schema.AllColumns()) ||
-			!strings.Contains(d.From(), d.Digest[:16]) {
+		if d := r.Declared; d.RecordsRead != table.Rows() || d.Query.Driver != driver ||
+			len(d.VouchedColumns) != len(d.Schema.AllColumns()) ||
+			!strings.Contains(d.Origin(), d.Digest[:16]) {
 			t.Errorf("declared %+v", d)
 		}
-		if c := s.Check(t.Context(), "ward"); c.Problem != "" || c.Changed ||
+		if c := s.Check(t.Context(), "ward"); c.Problem != "" || c.FileChanged ||
 			c.Found != table.Rows() {
 			t.Errorf("check says %+v", c)
 		}
-		other := s.Named["ward"]
+		other := s.ByName["ward"]
 		other.Query.SQL += " WHERE 1 = 1"
-		s.Named["ward"] = other
+		s.ByName["ward"] = other
 		if _, err := s.declaration("ward"); !errors.Is(err, ErrUndeclared) ||
 			!strings.Contains(err.Error(), "another query") {
 			t.Errorf("another query holds as declared: %v", err)

@@ -113,9 +113,9 @@ type SourceReading struct {
 	// them.
 	Malformed      int `json:"malformed,omitempty"`
 	FirstMalformed int `json:"first_malformed,omitempty"`
-	// Odd counts rows that were repaired or dropped, by cause, and odd cells by column, both as
-	// read and as the schema interpreted them.
-	Odd []dataset.Remark `json:"odd,omitempty"`
+	// RowRemarks counts rows that were repaired or dropped, by cause, and odd cells by column, both
+	// as read and as the schema interpreted them.
+	RowRemarks []dataset.Remark `json:"odd,omitempty"`
 	// Notes list what the mapping inferred and what a person might change.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -167,10 +167,10 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 	}
 	r.SourceReading = SourceReading{
 		Records: c.records, Malformed: c.malformed, FirstMalformed: c.firstMalformed,
-		Odd:   slices.Concat(in.Remarks(), c.none, coder.Remarks(), r.bound.Remarks()),
-		Notes: r.bound.Notes,
+		RowRemarks: slices.Concat(in.Remarks(), c.none, coder.Remarks(), r.bound.Remarks()),
+		Notes:      r.bound.Notes,
 	}
-	if words := own.FilledText(dataset.MissingColumns(r.Odd)); words != "" {
+	if words := own.FilledText(dataset.MissingColumns(r.RowRemarks)); words != "" {
 		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them, survival "+
 			"and regress leave the record out; in other studies stand in their place: "+words)
 	}
@@ -183,7 +183,7 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 type codedRows struct {
 	dataset.Rows
 	progress                           func(records int) error
-	coder                              *dataset.Coder
+	coder                              *dataset.RecordCoder
 	record                             []byte
 	keep                               func([]byte) error
 	records, malformed, firstMalformed int
@@ -328,7 +328,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 // only.
 func (s SourceReading) Remarks() []string {
 	var out []string
-	for _, m := range s.Odd {
+	for _, m := range s.RowRemarks {
 		out = append(out, m.String())
 	}
 	return append(out, s.Notes...)
@@ -375,7 +375,7 @@ func (e Expected) problems(r SourceReading, own dataset.Schema) []string {
 	}
 	unreadable, unlabelled := r.Malformed*columns, 0
 	column, clamped, none := map[string]int{}, map[string]int{}, map[string]int{}
-	for _, m := range r.Odd {
+	for _, m := range r.RowRemarks {
 		if m.Problem == dataset.ProblemMissing || m.Problem == dataset.ProblemNotANumber {
 			none[m.Column] += m.Count
 		}

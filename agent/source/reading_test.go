@@ -129,9 +129,9 @@ func TestFilesAsTheyAre(t *testing.T) {
 		w.put(string(all[name]))
 		d := w.declared()
 		if want == "" {
-			want = d.Import
+			want = d.ImportDigest
 		}
-		if d.Import != want || d.Import == "" {
+		if d.ImportDigest != want || d.ImportDigest == "" {
 			t.Errorf("%s: another import than that of text", name)
 		}
 		p := study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6,
@@ -143,7 +143,7 @@ func TestFilesAsTheyAre(t *testing.T) {
 			before.Records.Len() != d.Records {
 			t.Errorf("%s: other records once the file changed: %q, %v", name, odd, unread)
 		}
-		if r := w.Check(t.Context(), "ward"); !r.Changed || r.Problem != "" {
+		if r := w.Check(t.Context(), "ward"); !r.FileChanged || r.Problem != "" {
 			t.Errorf("%s: %+v, want that it changed, and no problem", name, r)
 		}
 	}

@@ -76,8 +76,9 @@ func (sr *StudyRecords) All() (*dataset.Records, error) {
 			copy(all.X.RawRowView(len(all.Y)+row), r.X.RawRowView(row))
 		}
 		all.Y = append(all.Y, r.Y...)
-		all.Party, all.Patient, all.Outside = append(all.Party, r.Party...), append(all.Patient,
-			r.Patient...), append(all.Outside, r.Outside...)
+		all.Party, all.Patient, all.FailsCondition = append(all.Party, r.Party...),
+			append(all.Patient,
+				r.Patient...), append(all.FailsCondition, r.FailsCondition...)
 	}
 	return all, nil
 }
@@ -151,7 +152,7 @@ func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
 }
 
 func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset.Records {
-	return keyed.ExactlyN(kinds.RuleOf(p), kinds.RecordSchema(p), records, n, key)
+	return keyed.ExactlyN(kinds.SelectionRuleOf(p), kinds.RecordSchema(p), records, n, key)
 }
 
 func none(p study.Plan) *dataset.Records {

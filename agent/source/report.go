@@ -14,21 +14,21 @@ import (
 type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"` // or the query's name
-	// Declared is the declaration in force, nil if there is none. Waits then says why.
-	Declared *Declaration `json:"declared"`
-	Waits    string       `json:"waits,omitempty"`
+	// Declared is the declaration in force, nil if there is none. WaitReason then says why.
+	Declared   *Declaration `json:"declared"`
+	WaitReason string       `json:"waits,omitempty"`
 	// Read reports whether the file was read now.
 	Read    bool     `json:"read"`
 	Form    string   `json:"form,omitempty"`  // kind of the file
 	Found   int      `json:"found,omitempty"` // records
 	Columns []string `json:"columns,omitempty"`
 	Remarks []string `json:"remarks,omitempty"`
-	// Changed reports whether the file has changed since it was declared. That is no problem,
+	// FileChanged reports whether the file has changed since it was declared. That is no problem,
 	// because studies of an import get the imported records.
-	Changed bool `json:"changed,omitempty"`
-	// Taken describes the file as the first study of the latest day read it, for a source that is
-	// declared to be written again regularly; else nil.
-	Taken *DailySnapshot `json:"taken,omitempty"`
+	FileChanged bool `json:"changed,omitempty"`
+	// LatestSnapshot describes the file as the first study of the latest day read it, for a source
+	// that is declared to be written again regularly; else nil.
+	LatestSnapshot *DailySnapshot `json:"taken,omitempty"`
 	// Problem says why the file cannot be read as declared, so that a study would get empty
 	// records, or what is unexpected in it.
 	Problem string `json:"problem,omitempty"`
@@ -58,8 +58,8 @@ type DeclareOptions struct {
 }
 
 func leftOut(d Declaration) string {
-	if n := d.Found - d.Records; n > 0 && d.Import != "" {
-		return fmt.Sprintf(" (%d of %s are left out, so that the number is round)", n, textpage.Count(d.Found, "record"))
+	if n := d.RecordsRead - d.Records; n > 0 && d.ImportDigest != "" {
+		return fmt.Sprintf(" (%d of %s are left out, so that the number is round)", n, textpage.Count(d.RecordsRead, "record"))
 	}
 	return ""
 }
@@ -83,9 +83,9 @@ func (r Report) WriteText(w io.Writer) error {
 		if n := r.Declared.Patients; n > 0 {
 			t.Add("patients", "%s for studies at unit patient, one record of each", textpage.Count(n, "patient"))
 		}
-		t.Add("claims", "%s", r.Declared.Claims())
+		t.Add("claims", "%s", r.Declared.ClaimText())
 	default:
-		t.Add("waits", "%s", r.Waits)
+		t.Add("waits", "%s", r.WaitReason)
 	}
 	if r.Read {
 		t.Add("found", "%s: %s, %s", r.Form, textpage.Count(r.Found, "record"),
@@ -95,16 +95,16 @@ func (r Report) WriteText(w io.Writer) error {
 	for _, m := range r.Remarks {
 		t.Add("", "%s", m)
 	}
-	if t0 := r.Taken; t0 != nil {
+	if t0 := r.LatestSnapshot; t0 != nil {
 		t.Add("taken", "on %s: %s (file %s)", t0.Day, textpage.Count(t0.Records, "record"),
 			t0.Digest[:min(16, len(t0.Digest))])
 		for _, p := range t0.Problems {
 			t.Add("", "%s", p)
 		}
 	}
-	if r.Changed {
+	if r.FileChanged {
 		get := "what was imported then; if they are to get what it is now, have it declared again"
-		if r.Declared.Import == "" {
+		if r.Declared.ImportDigest == "" {
 			get = "its records as they are"
 		}
 		t.Add("changed", "the file is not what it was on that day: studies get %s", get)

@@ -70,13 +70,14 @@ func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.
 	for _, of := range []study.Proposal{
 		{Kind: "classify", Mechanism: "cross"}, {Kind: "describe"}, {Kind: "evaluate", KindTerms: terms}, {Kind: "reweigh"}, {Kind: "classify", Mechanism: "means"},
 	} {
-		of.Name, of.Data, of.Unit, of.Epsilon, of.Records, of.Roster, of.Minimum = "wide", "ward",
+		of.Name, of.SourceName, of.Unit, of.Epsilon, of.Records, of.Roster, of.Minimum = "wide",
+			"ward",
 			privacy.Record, 1, records, []study.PartyID{"a", "b"}, 2
 		if of.Mechanism == "means" {
 			of.Unit = privacy.Party
 		}
 		of.Deadline = time.Now().Add(time.Hour)
-		made, err := planning.Propose(of, schema, pool)
+		made, err := planning.ProposePlan(of, schema, pool)
 		if err != nil {
 			t.Fatal(of.Kind, of.Mechanism, err)
 		}
@@ -129,7 +130,7 @@ func TestSize(t *testing.T) {
 			}
 		}()
 		s := Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"),
-			Named: map[string]Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
+			ByName: map[string]Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
 		start := time.Now()
 		r, err := s.Declare(context.Background(), "ward", DeclareOptions{},
 			func(d *Declaration) error {
@@ -152,7 +153,7 @@ func TestSize(t *testing.T) {
 		var made []string
 		for _, task := range wideStudies(t, r.Declared.Schema, r.Declared.Records) {
 			p := task.Plan()
-			if blocks := study.InBlocks(task, r.Declared.Records); !blocks {
+			if blocks := study.TakesBlocks(task, r.Declared.Records); !blocks {
 				made = append(made, p.Kind+" by "+p.Mechanism+" takes all records at once")
 				continue
 			}

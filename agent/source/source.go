@@ -106,8 +106,8 @@ func (s Source) Validate() error {
 
 func (s Source) queries() bool { return s.Query != database.Query{} }
 
-// Below makes a source's relative paths relative to a folder.
-func (s Source) Below(folder string) Source {
+// RelativeTo makes a source's relative paths relative to a folder.
+func (s Source) RelativeTo(folder string) Source {
 	s.File, s.Schema, s.Mapping.File = yamlfile.ResolvePath(folder, s.File),
 		yamlfile.ResolvePath(folder,
 			s.Schema), yamlfile.ResolvePath(folder, s.Mapping.File)
@@ -134,7 +134,7 @@ type Sources struct {
 	Dir     string // folder of declarations, which exists
 	Imports string // folder of imports, which hold records and are in no backup
 	Key     []byte // the site's secret key for patients, parties and the order of records
-	Named   map[string]Source
+	ByName  map[string]Source
 	Now     func() time.Time
 }
 

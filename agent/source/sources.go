@@ -25,11 +25,11 @@ import (
 
 // Find finds a plan's source. A plan that names none uses the only source.
 func (s Sources) Find(name string) (string, error) {
-	all := slices.Sorted(maps.Keys(s.Named))
+	all := slices.Sorted(maps.Keys(s.ByName))
 	if name == "" && len(all) == 1 {
 		return all[0], nil
 	}
-	if _, ok := s.Named[name]; ok && name != "" {
+	if _, ok := s.ByName[name]; ok && name != "" {
 		return name, nil
 	}
 	if name == "" {
@@ -40,7 +40,7 @@ func (s Sources) Find(name string) (string, error) {
 
 // Of returns the declaration of a plan's source. Its error wraps ErrUndeclared and says what to do.
 func (s Sources) Of(p study.Plan) (Declaration, error) {
-	name, err := s.Find(p.Data)
+	name, err := s.Find(p.SourceName)
 	if err != nil {
 		return Declaration{}, fmt.Errorf("%w: %w", ErrUndeclared, err)
 	}
@@ -62,7 +62,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 	if err != nil || json.Unmarshal(b, &d) != nil || d.Source != name {
 		return fail("%s cannot be read", s.declarationFile(name))
 	}
-	source := s.Named[name]
+	source := s.ByName[name]
 	own, err := ReadSchema(source.Schema)
 	m, errMapping := source.Mapping.read()
 	asked, errQuery := "", error(nil)
@@ -74,7 +74,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("%v", err)
 	case errMapping != nil:
 		return fail("%v", errMapping)
-	case d.Import == "" && d.Redeclare == "":
+	case d.ImportDigest == "" && d.Redeclare == "":
 		return fail("it was declared under an earlier version, which read the file anew for each study")
 	case d.File != source.File || (d.Query == nil) == source.queries():
 		return fail("the configuration names %s, and %s was declared on %s: if the folder was "+
@@ -86,7 +86,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("%v", errQuery)
 	case d.Query != nil && (asked != d.Digest || source.Query.DSNFile != d.Query.DSNFile):
 		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
-	case d.Import != "" && (!exists(s.importFile(d)) ||
+	case d.ImportDigest != "" && (!exists(s.importFile(d)) ||
 		d.Patients > 0 && !d.unnumbered() && !exists(s.patientsFile(d, study.ByKey))):
 		return fail("its import is gone, as after a restored backup")
 	case len(own.Differences(d.Schema)) > 0 || len(d.Schema.Differences(own)) > 0 ||
@@ -103,7 +103,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 // Reports reports on all sources, without opening their files.
 func (s Sources) Reports() []Report {
 	var out []Report
-	for _, name := range slices.Sorted(maps.Keys(s.Named)) {
+	for _, name := range slices.Sorted(maps.Keys(s.ByName)) {
 		out = append(out, s.Report(name))
 	}
 	return out
@@ -111,15 +111,15 @@ func (s Sources) Reports() []Report {
 
 // Report reports on one source, without opening its file.
 func (s Sources) Report(name string) Report {
-	r := Report{Source: name, File: s.Named[name].File}
-	if q := s.Named[name].Query; r.File == "" {
+	r := Report{Source: name, File: s.ByName[name].File}
+	if q := s.ByName[name].Query; r.File == "" {
 		r.File = "a query of " + q.Driver
 	}
 	if d, err := s.declaration(name); err != nil {
-		r.Waits = err.Error()
+		r.WaitReason = err.Error()
 	} else {
 		r.Declared = &d
-		r.Taken = s.taken(d)
+		r.LatestSnapshot = s.taken(d)
 	}
 	return r
 }
@@ -155,7 +155,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 		r.Remarks = append(r.Remarks, "imported when sessions were in UTC: if a date hangs on "+
 			"the time zone, declare the source again")
 	}
-	r.Changed = digest != d.Digest
+	r.FileChanged = digest != d.Digest
 	return r
 }
 
@@ -165,7 +165,7 @@ func discard([]byte) error { return nil }
 // report.
 func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error,
 	progress Progress) (Declaration, error) {
-	source := s.Named[name]
+	source := s.ByName[name]
 	own, err := ReadSchema(source.Schema)
 	if err != nil {
 		return Declaration{}, err
@@ -190,13 +190,13 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		read.Remarks(), read.SourceReading
 	r.patients = patients
 	d := Declaration{
-		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
+		VouchedColumns: read.bound.Derived, Redeclare: source.Redeclare,
 		Source: name, File: source.File, Digest: read.digest, Form: read.form,
-		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits), Patients: RoundDown(len(patients.of), importDigits),
+		Schema: own, Mapping: m, Columns: read.columns, RecordsRead: read.Records, Records: RoundDown(read.Records, importDigits), Patients: RoundDown(len(patients.of), importDigits),
 	}
 	if source.queries() {
 		q := source.Query
-		d.Query, d.Vouched = &QueryOrigin{q.Driver, q.DSNFile, read.derives,
+		d.Query, d.VouchedColumns = &QueryOrigin{q.Driver, q.DSNFile, read.derives,
 			read.zone}, own.AllColumns()
 	}
 	r.Form = d.form()
@@ -235,7 +235,7 @@ func (s Sources) Declare(ctx context.Context, name string, how DeclareOptions,
 		return fail(Report{}, err)
 	}
 	r := s.Report(name)
-	if err := s.Named[name].vouchedFor(how.Vouch); err != nil {
+	if err := s.ByName[name].vouchedFor(how.Vouch); err != nil {
 		return fail(r, err)
 	}
 	into, err := s.newImport(name)
@@ -244,26 +244,26 @@ func (s Sources) Declare(ctx context.Context, name string, how DeclareOptions,
 	}
 	defer into.remove()
 	keep := discard
-	if s.Named[name].Redeclare == "" {
+	if s.ByName[name].Redeclare == "" {
 		keep = into.add
 	}
 	d, err := s.survey(ctx, name, &r, keep, how.Progress)
 	if err != nil {
 		return fail(r, err)
 	}
-	if len(d.Vouched) > 0 && !how.Vouch {
-		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.Vouched, ", ")))
+	if len(d.VouchedColumns) > 0 && !how.Vouch {
+		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.VouchedColumns, ", ")))
 	}
 	if d.unnumbered() && how.Vouch {
 		d.Patients = d.Records
 	}
 	if d.Redeclare == "" {
-		if d.Import, err = into.write(r.seen, r.patients); err != nil {
+		if d.ImportDigest, err = into.write(r.seen, r.patients); err != nil {
 			return fail(r, err)
 		}
 	}
 	shown := r
-	shown.Declared, shown.Waits = &d, ""
+	shown.Declared, shown.WaitReason = &d, ""
 	if how.Ask != nil {
 		if err := how.Ask(shown); err != nil {
 			return fail(Report{}, err)
@@ -284,7 +284,7 @@ func (s Sources) Declare(ctx context.Context, name string, how DeclareOptions,
 // keep writes a declaration. It moves the import into place first, and removes other imports last.
 func (s Sources) keep(d Declaration, into *newImport) error {
 	text, err := json.MarshalIndent(d, "", "  ")
-	if err == nil && d.Import != "" {
+	if err == nil && d.ImportDigest != "" {
 		err = into.place(d)
 	}
 	if err == nil {
@@ -294,18 +294,18 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 		var old Declaration
 		b, _ := os.ReadFile(s.declarationFile(d.Source))
 		_ = json.Unmarshal(b, &old)
-		_ = s.forgetImports(d.Source, old.Import) // restore the state before the call
+		_ = s.forgetImports(d.Source, old.ImportDigest) // restore the state before the call
 		return err
 	}
 	// a table that an agent still reads is removed by the next import
-	_ = s.forgetImports(d.Source, d.Import)
+	_ = s.forgetImports(d.Source, d.ImportDigest)
 	return nil
 }
 
 // Problems lists what is unexpected in a source. It depends on the records, so it is for the site
 // only.
 func (s Sources) Problems(d Declaration, seen SourceReading) []string {
-	return s.Named[d.Source].problems(seen, d.Schema)
+	return s.ByName[d.Source].problems(seen, d.Schema)
 }
 
 // noteDay stores the first Taken of a day, for a source that is written again regularly.
@@ -359,14 +359,14 @@ func (s Sources) takenFile(name string) string {
 //     are written in the window, in which the agent is silent (window has the proof).
 //
 // An import changes only by a person's declaration. The time to read it follows from its number of
-// records and its schema (dataset.Coding).
+// records and its schema (dataset.RecordCoding).
 //
 // TestTurnedToGarbage would catch a violation.
 func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd []string,
 	unread error) {
-	in, d, h, err := s.Exact(p, n, blocks)
+	in, d, h, err := s.DeclaredRecords(p, n, blocks)
 	if errors.Is(err, fs.ErrNotExist) { // a person has just imported the source again
-		in, d, h, err = s.Exact(p, n, blocks)
+		in, d, h, err = s.DeclaredRecords(p, n, blocks)
 	}
 	if err != nil {
 		return Empty(p, n, s.Key, blocks), nil, err
@@ -380,9 +380,9 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 	return in, odd, nil
 }
 
-// Exact returns exactly the n records that a study gets, with their declaration and what was
-// noticed when they were read. All are for the site only. It stores no notes.
-func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration,
+// DeclaredRecords returns exactly the n records that a study gets, with their declaration and what
+// was noticed when they were read. All are for the site only. It stores no notes.
+func (s Sources) DeclaredRecords(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration,
 	h *StudyRecords,
 	err error) {
 	in = study.NewInputs(nil, s.Key)
@@ -425,11 +425,11 @@ func (s Sources) AllRecords(p study.Plan) (*dataset.Records, error) {
 // CheckMapping checks that a mapping makes all columns of its schema from a report's columns. says
 // tells a person the result.
 func (s Sources) CheckMapping(r Report) (says string, err error) {
-	own, err := ReadSchema(s.Named[r.Source].Schema)
+	own, err := ReadSchema(s.ByName[r.Source].Schema)
 	if err != nil {
 		return "", err
 	}
-	m, err := s.Named[r.Source].Mapping.read()
+	m, err := s.ByName[r.Source].Mapping.read()
 	if err != nil {
 		return "", err
 	}

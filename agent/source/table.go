@@ -57,7 +57,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sorter collects encoded records and writes them as a table file. Beyond inMemory bytes it stores
 // them in files of its folder, by the first byte of their order.
 type sorter struct {
-	coding *dataset.Coding
+	coding *dataset.RecordCoding
 	folder string // folder for the files; the caller removes it
 	mac    hash.Hash
 	shared []byte
@@ -75,7 +75,7 @@ type sorter struct {
 // inMemory is in bytes. It is a variable so that a test can sort a few records on disk.
 var inMemory = 64 << 20
 
-func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
+func newSorter(c *dataset.RecordCoding, key []byte, folder string) *sorter {
 	return &sorter{coding: c, folder: folder,
 		mac: hmac.New(sha256.New, append([]byte("order\x00"), key...)), empty: c.EmptyRecord()}
 }
@@ -241,7 +241,7 @@ func (s *sorter) write(to *os.File, rows int, takes func([]byte) bool) (digest s
 }
 
 type table struct {
-	coding *dataset.Coding
+	coding *dataset.RecordCoding
 	head   tableHead
 	block  func(i int) (dataset.CodedBlock, error)
 	close  func() error
@@ -251,7 +251,7 @@ var errTable = errors.New("the import is damaged: declare the source again")
 
 // openTable opens a table file. It stays readable until closed, even if the source is imported
 // again.
-func openTable(path string, c *dataset.Coding) (table, error) {
+func openTable(path string, c *dataset.RecordCoding) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return table{}, err
@@ -303,7 +303,7 @@ func (t table) check() error {
 }
 
 type memory struct {
-	coding *dataset.Coding
+	coding *dataset.RecordCoding
 	all    dataset.CodedBlock
 }
 

@@ -37,9 +37,9 @@ func newWard(t *testing.T) ward {
 	t.Helper()
 	dir := t.TempDir()
 	w := ward{Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"),
-		Named: map[string]Source{"ward": {File: filepath.Join(dir, "ward.csv"),
+		ByName: map[string]Source{"ward": {File: filepath.Join(dir, "ward.csv"),
 			Schema: filepath.Join(dir, "ward.yaml")}}, Now: time.Now}, t}
-	if err := os.WriteFile(w.Named["ward"].Schema, []byte(wardSchema), 0o600); err != nil {
+	if err := os.WriteFile(w.ByName["ward"].Schema, []byte(wardSchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -47,15 +47,15 @@ func newWard(t *testing.T) ward {
 
 func (w ward) put(text string) {
 	w.t.Helper()
-	if err := os.WriteFile(w.Named["ward"].File, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(w.ByName["ward"].File, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w ward) say(change func(*Source)) {
-	s := w.Named["ward"]
+	s := w.ByName["ward"]
 	change(&s)
-	w.Named["ward"] = s
+	w.ByName["ward"] = s
 }
 
 func (w ward) declare() error {
@@ -84,7 +84,7 @@ func (w ward) records() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all, err := w.AllRecords(study.Plan{Data: "ward", Schema: d.Schema})
+	all, err := w.AllRecords(study.Plan{SourceName: "ward", Schema: d.Schema})
 	if err != nil {
 		w.t.Fatal(err)
 	}

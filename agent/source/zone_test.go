@@ -58,9 +58,9 @@ func TestZone(t *testing.T) {
 	rule := map[string]mapping.Rule{"age": {FromColumn: "born", YearsUntil: "schema"}}
 	s := askedOf(t, database.Postgres, server.DSN, bornSchema, text)
 	say := func(zone string) {
-		source := s.Named["ward"]
+		source := s.ByName["ward"]
 		source.Mapping.Inline = mapping.Mapping{Columns: rule, Zone: zone}
-		s.Named["ward"] = source
+		s.ByName["ward"] = source
 	}
 	say("")
 	r, err := declare(s, DeclareOptions{Vouch: true})
@@ -72,7 +72,7 @@ func TestZone(t *testing.T) {
 		t.Errorf("declared %+v: %s", r.Declared.Query, form)
 	}
 	want := imported(t, s, r)
-	held, err := s.AllRecords(study.Plan{Data: "ward", Schema: r.Declared.Schema})
+	held, err := s.AllRecords(study.Plan{SourceName: "ward", Schema: r.Declared.Schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestZone(t *testing.T) {
 		"parquet": container.String(), "in Berlin": written(berlin), "in UTC": written(time.UTC), "elsewhere": written(time.FixedZone("", -8*3600)),
 	} {
 		f := newWard(t)
-		if err := os.WriteFile(f.Named["ward"].Schema, []byte(bornSchema), 0o600); err != nil {
+		if err := os.WriteFile(f.ByName["ward"].Schema, []byte(bornSchema), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		f.put(content)
@@ -192,14 +192,14 @@ func TestCheckQuery(t *testing.T) {
 		t.Errorf("of its mapping it says %q, %v", says, err)
 	}
 	// A limit that was set after the import counts too.
-	source := s.Named["ward"]
+	source := s.ByName["ward"]
 	source.Query.SQL = "SELECT age, sex, CASE ill WHEN 'ja' THEN 'yes' ELSE 'no' END AS ill FROM t"
-	s.Named["ward"] = source
+	s.ByName["ward"] = source
 	if _, err := declare(s, DeclareOptions{Vouch: true}); err != nil {
 		t.Fatal(err)
 	}
 	source.Expected.Records = []int{10, 20}
-	s.Named["ward"] = source
+	s.ByName["ward"] = source
 	if r := s.Check(t.Context(), "ward"); r.Declared == nil || !strings.Contains(r.Problem,
 		"the file has 2 records, expected are 10 to 20") {
 		t.Errorf("check says %+v", r)

@@ -129,13 +129,13 @@ func (c Config) Validate() error {
 			return fmt.Errorf("budget: %s: %w", u, err)
 		}
 	}
-	if c.MaxPoolBytes < 1 || c.MaxPoolBytes > protocol.MaxPool {
-		return fmt.Errorf("max_pool: %d: give 1 to %d bytes", c.MaxPoolBytes, protocol.MaxPool)
+	if c.MaxPoolBytes < 1 || c.MaxPoolBytes > protocol.MaxPoolBytes {
+		return fmt.Errorf("max_pool: %d: give 1 to %d bytes", c.MaxPoolBytes, protocol.MaxPoolBytes)
 	}
 	if c.MaxPlans < 1 {
 		return fmt.Errorf("max_plans: %d: give at least 1", c.MaxPlans)
 	}
-	if least := int64(c.MaxPoolBytes) + protocol.MaxPlan; c.MaxStored < least {
+	if least := int64(c.MaxPoolBytes) + protocol.MaxPlanBytes; c.MaxStored < least {
 		return fmt.Errorf("max_stored: %d: give at least %d bytes, or lower max_pool: one plan with the largest pool would not be taken", c.MaxStored, least)
 	}
 	if c.MaxOpenStudies < 1 || c.MaxStoreBytes < 1 {

@@ -100,7 +100,7 @@ func Init(o InitOptions) (Pins, error) {
 		if pins, err = initFiles(c); err != nil {
 			return nil, err
 		}
-		served, by := kinds.Aggregated()
+		served, by := kinds.TwoServerKinds()
 		named, err := folder.ConfigPath(o.Dir, head)
 		return fmt.Appendf(nil, configText, c.Listen, pinned, named, strings.Join(served, ", "),
 			strings.Join(by, ", ")), err

@@ -167,7 +167,7 @@ func (s *Server) affords(t study.Task) error {
 		return err
 	}
 	for _, c := range charges {
-		promised = append(promised, c.Exact)
+		promised = append(promised, c.CalibratedCost)
 	}
 	for _, c := range promised {
 		after = after.Plus(c)

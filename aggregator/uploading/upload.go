@@ -117,7 +117,7 @@ func (u Upload) PrepareRequest(party study.PartyID, message []byte) PrepareReque
 // of the helper's acceptance, so after a new acceptance no earlier part opens.
 func (p PrepareRequest) Binding(plan study.Hash, acceptance study.Hash) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: p.Party,
-		Weight: p.Weight, Head: p.CommonPart, Other: p.CoordinatorDigest}
+		Weight: p.Weight, CommonPart: p.CommonPart, OtherDigest: p.CoordinatorDigest}
 }
 
 // Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's
@@ -197,7 +197,7 @@ func (p Pins) Signer(acceptance []byte) (protocol.SignerKey, error) {
 		return p.Signing, nil
 	}
 	var said protocol.Acceptance
-	if err := study.DecodeStrictly(acceptance, &said); err != nil {
+	if err := study.DecodeStrictJSON(acceptance, &said); err != nil {
 		return said.Signing, fmt.Errorf("%w: %w", protocol.ErrDamaged, err)
 	}
 	sealing := protocol.SealingPin(said.Sealing)

@@ -50,7 +50,7 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		own := described.Exact(p, of)
+		own := described.ExactTable(p, of)
 		records += float64(of.Len())
 		// leave out the label, as the release's measure does
 		for i, c := range own.Columns[:len(own.Columns)-1] {
@@ -106,9 +106,9 @@ func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 
 func (m Measure) without() float64 {
 	if m.Better == "high" {
-		return max(m.Baseline, m.OneAlone())
+		return max(m.Baseline, m.SiteAlone())
 	}
-	return min(m.Baseline, m.OneAlone())
+	return min(m.Baseline, m.SiteAlone())
 }
 
 // gain returns the relative improvement of a release over m.without(). The page sorts studies by
@@ -129,22 +129,22 @@ func (m Measure) Comparison() Comparison {
 		ahead = -ahead
 	}
 	switch {
-	case ahead > m.Sure:
+	case ahead > m.Margin:
 		return Better
-	case ahead < -m.Sure:
+	case ahead < -m.Margin:
 		return Worse
 	}
-	return Level
+	return Equal
 }
 
 // Comparison is an outcome of comparing a release with no study. The best outcome is the smallest
 // number.
 type Comparison int
 
-// Outcomes beyond chance, as Measure.Sure bounds it.
+// Outcomes beyond chance, as Measure.Margin bounds it.
 const (
 	Better Comparison = iota
-	Level
+	Equal
 	Worse
 )
 
@@ -153,20 +153,20 @@ const (
 func (c Comparison) String() string { return []string{"better", "level", "worse"}[c] }
 
 func (m Measure) chart() *study.ReportChart {
-	released := study.IntervalBar("released", m.Released, m.Sure)
+	released := study.NewIntervalBar("released", m.Released, m.Margin)
 	released.Main = true
 	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more",
 		"low": "less"}[m.Better] + " is better", Note: "± is " +
-		m.SureIs, Percent: true, Bars: []study.ReportBar{released}}
+		m.MarginText, Percent: true, Bars: []study.ReportBar{released}}
 	if m.Alone != nil {
-		c.Bars = append(c.Bars, study.IntervalBar("one party alone", *m.Alone, 0))
+		c.Bars = append(c.Bars, study.NewIntervalBar("one party alone", *m.Alone, 0))
 	}
-	c.Bars = append(c.Bars, study.IntervalBar("without a study: "+m.BaselineName, m.Baseline, 0))
+	c.Bars = append(c.Bars, study.NewIntervalBar("without a study: "+m.BaselineName, m.Baseline, 0))
 	return c
 }
 
-// Ordered sorts studies by Comparison, then by gain.
-func (r Report) Ordered() []Study {
+// SortedStudies sorts studies by Comparison, then by gain.
+func (r Report) SortedStudies() []Study {
 	all := slices.Clone(r.Studies)
 	slices.SortStableFunc(all, func(a, b Study) int {
 		return cmp.Or(cmp.Compare(a.Measure.Comparison(), b.Measure.Comparison()),
@@ -185,8 +185,8 @@ func (r Report) Best() (best Study) {
 	return best
 }
 
-// OneAlone returns the number of one party alone, or the baseline if Alone is nil.
-func (m Measure) OneAlone() float64 {
+// SiteAlone returns the number of one party alone, or the baseline if Alone is nil.
+func (m Measure) SiteAlone() float64 {
 	if m.Alone == nil {
 		return m.Baseline
 	}

@@ -37,8 +37,8 @@ func (o Options) data() (dealt, error) {
 	out := dealt{name: "generated hospital data", group: "age >= 60",
 		explaining: []string{"age", "sex", "admissions_before"}}
 	var table *dataset.Table
-	if known, err := public.LoadKnownDataset("adult"); err == nil && o.Known != nil {
-		table, err = known.Load(o.Known, "train")
+	if known, err := public.LoadKnownDataset("adult"); err == nil && o.DataSets != nil {
+		table, err = known.Load(o.DataSets, "train")
 		if err != nil {
 			o.Note("note: %v; using generated hospital data", err)
 		} else {

@@ -27,10 +27,10 @@ type Options struct {
 	Parties int // clinics
 	Devices int // a fleet of many small parties, which votes
 	// of the data: tests, clinics and devices get two sevenths each, the pool gets one seventh
-	Records int
-	Epsilon float64 // ε of each study
-	Seed    uint64  // seeds the split and generated data; never a release
-	Known   fs.FS   // folder of the known data sets; nil for none
+	Records  int
+	Epsilon  float64 // ε of each study
+	Seed     uint64  // seeds the split and generated data; never a release
+	DataSets fs.FS   // folder of the known data sets; nil for none
 	// Software is the version of the program.
 	Software string
 	Log      *slog.Logger // log of the daemons
@@ -66,15 +66,15 @@ const leastRecords = 400
 
 // Report is the result of a demo; report.html shows it.
 type Report struct {
-	Data    string  `json:"data"`
-	Real    bool    `json:"real_data"`
-	Parties int     `json:"parties"`
-	Devices int     `json:"devices"`
-	Epsilon float64 `json:"epsilon"`
-	Records int     `json:"private_records"`
-	Pool    int     `json:"pool_rows"`
-	Test    int     `json:"test_records"`
-	Studies []Study `json:"studies"`
+	Data        string  `json:"data"`
+	Real        bool    `json:"real_data"`
+	Parties     int     `json:"parties"`
+	Devices     int     `json:"devices"`
+	Epsilon     float64 `json:"epsilon"`
+	Records     int     `json:"private_records"`
+	Pool        int     `json:"pool_rows"`
+	TestRecords int     `json:"test_records"`
+	Studies     []Study `json:"studies"`
 	// Ledgers are those of the coordinator and of one agent.
 	Ledgers []Ledger `json:"ledgers"`
 	Curves  []Curve  `json:"curves"`
@@ -124,11 +124,11 @@ type Measure struct {
 	Released     float64 `json:"released"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
-	// Sure bounds how far chance moves Released with this number of records: half the width of an
-	// accuracy's 95 % interval or, if Released is an error, an approximation. SureIs describes the
-	// bound. Smaller differences count as none.
-	Sure   float64 `json:"sure_to"`
-	SureIs string  `json:"sure_is"`
+	// Margin bounds how far chance moves Released with this number of records: half the width of an
+	// accuracy's 95 % interval or, if Released is an error, an approximation. MarginText describes
+	// the bound. Smaller differences count as none.
+	Margin     float64 `json:"sure_to"`
+	MarginText string  `json:"sure_is"`
 	// Alone is the mean of what each site computes from its own records; null if that is the
 	// baseline.
 	Alone *float64 `json:"one_site_alone"`
@@ -170,7 +170,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	defer os.RemoveAll(dir)
 	r := Report{
 		Data: data.name, Real: data.real, Parties: o.Parties, Devices: o.Devices, Epsilon: o.Epsilon,
-		Records: data.records, Pool: data.pool.Rows(), Test: data.test.Len(), Version: o.Software,
+		Records: data.records, Pool: data.pool.Rows(), TestRecords: data.test.Len(), Version: o.Software,
 		Command: fmt.Sprintf("caucus demo --parties %d --devices %d --records %d --epsilon %g --seed %d", o.Parties, o.Devices, o.Records, o.Epsilon, o.Seed),
 		Files:   map[string][]byte{},
 	}
@@ -198,13 +198,15 @@ func Run(ctx context.Context, o Options) (Report, error) {
 }
 
 func (f *federation) ledgers(ctx context.Context, r *Report) error {
-	central, err := journal.Spent(ctx, filepath.Join(f.dir, "coordinator", folder.LedgerFile), nil,
+	central, err := journal.SumSpending(ctx, filepath.Join(f.dir, "coordinator", folder.LedgerFile),
+		nil,
 		ledgerDelta)
 	if err != nil {
 		return err
 	}
 	first := f.agents[0]
-	one, err := journal.Spent(ctx, site.LedgerFile(first), first.Policy.Total, ledgerDelta)
+	one, err := journal.SumSpending(ctx, site.LedgerFile(first), first.Policy.TotalLimit,
+		ledgerDelta)
 	if err != nil {
 		return err
 	}
@@ -226,7 +228,7 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 		for _, epsilon := range []float64{0.5, 2, 8} {
 			delta := 1e-6
 			s, err := simulate.Classify{
-				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(dataset.RowRange(0, rows)).Encoded(), Test: data.test.Encoded(), PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
+				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(dataset.RowRange(0, rows)).AsTable(), Test: data.test.AsTable(), PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
 				Proposal: study.Proposal{
 					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism, Map: p.Map,
 				},

@@ -73,9 +73,9 @@ func judgeChanges(r study.Release, pool *auxdata.Pool, data dealt) (Measure, err
 	return Measure{
 		Name: "error of a difference (rms)", Better: "low", Released: beside(released),
 		Alone: &alone,
-		Sure: rms(func(j int) float64 {
+		Margin: rms(func(j int) float64 {
 			return (truth.Coefficients[j].Change.High - truth.Coefficients[j].Change.Low) / 2
-		}), SureIs: "about: half a 95 % interval of all records without noise",
+		}), MarginText: "about: half a 95 % interval of all records without noise",
 		Baseline:     rms(func(j int) float64 { return truth.Coefficients[j].Change.Value }),
 		BaselineName: "no difference",
 	}, nil

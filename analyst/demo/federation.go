@@ -50,9 +50,9 @@ func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	all := privacy.Budget{Epsilon: mostStudies * epsilon, Delta: 1e-4}
 	return policy.Policy{
 		Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(),
-		Noise: study.Noises(),
-		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
-		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all}, LeastEpsilon: min(epsilon, .05),
+		Noise:      study.Noises(),
+		StudyLimit: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
+		TotalLimit: map[privacy.Unit]privacy.Budget{privacy.Label: all}, MinEpsilon: min(epsilon, .05),
 
 		ClearColumns: schema.FeatureColumns(), MinimumParties: 2, Approval: policy.ApproveByPolicy,
 	}
@@ -119,7 +119,7 @@ func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*he
 	if err != nil {
 		return nil, pins, err
 	}
-	config.Log, config.Policy.Study, config.Policy.MinimumParties = log, allowed.Study,
+	config.Log, config.Policy.Study, config.Policy.MinimumParties = log, allowed.StudyLimit,
 		allowed.MinimumParties
 	s, err := helper.New(config)
 	if err != nil {
@@ -153,7 +153,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 	for i := range f.agents {
 		enrolment.Go(func() error {
 			c := site.DefaultConfig()
-			c.Coordinator, c.Poll, c.LeastWindow, c.Policy = address, pollEvery, leastWindow,
+			c.Coordinator, c.Poll, c.MinWindow, c.Policy = address, pollEvery, leastWindow,
 				allowed
 			c.State = filepath.Join(f.dir, string(f.roster[i]))
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
@@ -244,7 +244,7 @@ func (f *federation) run(ctx context.Context, p planning.PreparedPlan,
 	}
 	for {
 		s, err := f.operator.Study(ctx, ref)
-		if err != nil && !protocol.Retry(err) {
+		if err != nil && !protocol.IsRetryable(err) {
 			return none, err
 		}
 		if err == nil {

@@ -128,9 +128,9 @@ func judgeCurves(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	}
 	return Measure{
 		Name: "error of the curves (rms)", Better: "low", Released: beside(released), Alone: &alone,
-		Sure: rms(func(_, _ int, is lifetable.Point) float64 {
+		Margin: rms(func(_, _ int, is lifetable.Point) float64 {
 			return (is.Survival.High - is.Survival.Low) / 2
-		}), SureIs: "about: half a 95 % interval of all patients without noise",
+		}), MarginText: "about: half a 95 % interval of all patients without noise",
 		Baseline: rms(func(_, _ int, is lifetable.Point) float64 {
 			return math.Pow(1-terms.Expected, is.Time/terms.Until) - is.Survival.Value
 		}), BaselineName: "what the plan expects",

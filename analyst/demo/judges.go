@@ -42,7 +42,7 @@ func judgeShares(r study.Release, data dealt) (Measure, error) {
 		total += sure(share, data.even.Len())
 	}
 	return Measure{
-		Sure: total, SureIs: "about: the 95 % binomial errors of the classes' shares, added up",
+		Margin: total, MarginText: "about: the 95 % binomial errors of the classes' shares, added up",
 		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
 		Baseline: off(result.TrainingShares), BaselineName: "the parties' own shares",
 	}, nil
@@ -64,13 +64,13 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data dealt) (Measure, err
 			raw += 1 / float64(len(holds))
 		}
 	}
-	answer, err := weighed.Answer(r, pool, b)
+	answer, err := weighed.EstimateQuery(r, pool, b)
 	if err != nil {
 		return Measure{}, err
 	}
 	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
 	return Measure{
-		Sure: sure(data.truth, rowsOf(data.clinics)), SureIs: "about: the 95 % binomial error of a share as large",
+		Margin: sure(data.truth, rowsOf(data.clinics)), MarginText: "about: the 95 % binomial error of a share as large",
 		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
@@ -97,7 +97,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 		if err != nil {
 			return Measure{}, err
 		}
-		for i, c := range described.Exact(p, records).Columns {
+		for i, c := range described.ExactTable(p, records).Columns {
 			if truth[i] == nil {
 				truth[i] = make([]float64, len(c.Groups[0].Noisy))
 			}
@@ -106,7 +106,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 			}
 		}
 	}
-	raw := described.Exact(p, &dataset.Records{X: pool.Encoded, Y: make([]int, pool.Rows())})
+	raw := described.ExactTable(p, &dataset.Records{X: pool.Encoded, Y: make([]int, pool.Rows())})
 	off := func(of described.Table) float64 {
 		sum, cells := 0.0, 0.0
 		for i, c := range of.Columns[:len(of.Columns)-1] { // the pool has no labels
@@ -125,7 +125,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 		}
 	}
 	return Measure{
-		Sure: math.Sqrt(sum / cells), SureIs: "about: the root mean square of the cells' 95 % binomial errors",
+		Margin: math.Sqrt(sum / cells), MarginText: "about: the root mean square of the cells' 95 % binomial errors",
 		Name: "error of a share (rms)", Better: "low", Released: off(released), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
@@ -151,10 +151,10 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	}
 	m := Measure{
 		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
-		Alone: alone, Sure: sure(truth, rowsOf(data.clinics)),
+		Alone: alone, Margin: sure(truth, rowsOf(data.clinics)),
 		// An AUC's error depends on the smaller class and is mostly larger than a share's: J.
 		// Hanley and B. McNeil, "The meaning and use of the area under a ROC curve", 1982.
-		SureIs: "about: the 95 % binomial error of a share as large, mostly less than the AUC's own",
+		MarginText: "about: the 95 % binomial error of a share as large, mostly less than the AUC's own",
 	}
 	if auc := released.Classes[0].Overall.AUC; auc.Known() {
 		m.Released = math.Abs(auc.Value - truth)
@@ -164,24 +164,24 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	return m, nil
 }
 
-func judgeOf(r study.Release, pool *auxdata.Pool) (judged.Judge, error) {
+func judgeOf(r study.Release, pool *auxdata.Pool) (judged.RecordEvaluator, error) {
 	p, err := results.CheckedPlan(r)
 	if err != nil {
-		return judged.Judge{}, err
+		return judged.RecordEvaluator{}, err
 	}
 	task, err := results.NewTask(p, pool)
 	if err != nil {
-		return judged.Judge{}, err
+		return judged.RecordEvaluator{}, err
 	}
-	judge, ok := judged.JudgeOf(task)
+	judge, ok := judged.RecordEvaluatorOf(task)
 	if !ok {
-		return judged.Judge{}, errors.New("judge a model: the release is of another kind than evaluate")
+		return judged.RecordEvaluator{}, errors.New("judge a model: the release is of another kind than evaluate")
 	}
 	return judge, nil
 }
 
 // exactAUC returns the AUC of all parties' records, and the mean distance of parties' own to it.
-func exactAUC(judge judged.Judge, data dealt) (all float64, alone *float64, err error) {
+func exactAUC(judge judged.RecordEvaluator, data dealt) (all float64, alone *float64, err error) {
 	of := func(t *dataset.Table) (float64, error) {
 		records, _, err := data.schema.EncodeLabelled(t)
 		if err != nil {

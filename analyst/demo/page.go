@@ -40,7 +40,7 @@ func WritePage(w io.Writer, r Report) error {
 		Figure: template.HTML(figure.SVG()), Legend: template.HTML(figure.Legend()),
 	}
 	var by [Worse + 1][]string
-	for _, s := range r.Ordered() {
+	for _, s := range r.SortedStudies() {
 		shown := shownStudy{Study: s, Dots: report.NewDots(s.Measure.chart())}
 		if s.Figure != nil {
 			shown.Drawn = report.NewFigure(*s.Figure)
@@ -50,7 +50,7 @@ func WritePage(w io.Writer, r Report) error {
 	}
 	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one party alone and than no study, by more than chance moves such a figure%s%s%s.",
 		r.Epsilon, len(by[Better]), len(r.Studies), listed(": ", by[Better]), listed("; level: ",
-			by[Level]), listed("; worse: ", by[Worse]))
+			by[Equal]), listed("; worse: ", by[Worse]))
 	if len(r.Curves) > 0 {
 		for _, p := range r.Curves[0].Points {
 			page.Budgets = append(page.Budgets, p.Epsilon)

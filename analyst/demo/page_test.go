@@ -22,11 +22,11 @@ func samplePage(t *testing.T) []byte {
 			Rows: [][]string{{"arm", "90", "12"}}},
 		Table: study.ReportTable{Title: "all", Head: []string{"months"}, Rows: [][]string{{"0"}}}}
 	r := Report{
-		Data: "generated hospital data", Parties: 50, Epsilon: 1, Records: 12000, Pool: 100, Test: 50, Command: "caucus demo",
+		Data: "generated hospital data", Parties: 50, Epsilon: 1, Records: 12000, Pool: 100, TestRecords: 50, Command: "caucus demo",
 		Studies: []Study{
-			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .77, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05, SureIs: "the 95 % binomial error"}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
-			{Name: "sums", About: "hide every record", Figure: &curve, Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .82, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009, SureIs: "the 95 % binomial error"}},
-			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: Measure{Name: "error of class shares (L1)", Better: "low", Released: .01, Baseline: .5, BaselineName: "the parties' own shares", SureIs: "about: the 95 % error of a share"}},
+			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .77, Baseline: .64, BaselineName: "largest class", Alone: &alone, Margin: .05, MarginText: "the 95 % binomial error"}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
+			{Name: "sums", About: "hide every record", Figure: &curve, Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .82, Baseline: .64, BaselineName: "largest class", Alone: &alone, Margin: .009, MarginText: "the 95 % binomial error"}},
+			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: Measure{Name: "error of class shares (L1)", Better: "low", Released: .01, Baseline: .5, BaselineName: "the parties' own shares", MarginText: "about: the 95 % error of a share"}},
 		},
 		Curves: []Curve{
 			{Study: "votes", Points: []Point{{.3, .6, .02}, {1, .7, .02}, {10, .8, .01}}, Unperturbed: .82, Majority: .64, Alone: .79},
@@ -48,12 +48,12 @@ func TestStandings(t *testing.T) {
 		m    Measure
 		want Comparison
 	}{
-		{Measure{Better: "high", Released: .829, Baseline: .76, Alone: alone(.827), Sure: sure(.829, 6000)}, Level},
-		{Measure{Better: "high", Released: .839, Baseline: .76, Alone: alone(.827), Sure: sure(.839, 6000)}, Better},
-		{Measure{Better: "high", Released: .77, Baseline: .76, Alone: alone(.827), Sure: sure(.77, 6000)}, Worse},
-		{Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}, Better},
-		{Measure{Better: "low", Released: .045, Baseline: .05, Alone: alone(.06), Sure: .01}, Level},
-		{Measure{Better: "low", Released: .08, Baseline: .05, Alone: alone(.06), Sure: .01}, Worse},
+		{Measure{Better: "high", Released: .829, Baseline: .76, Alone: alone(.827), Margin: sure(.829, 6000)}, Equal},
+		{Measure{Better: "high", Released: .839, Baseline: .76, Alone: alone(.827), Margin: sure(.839, 6000)}, Better},
+		{Measure{Better: "high", Released: .77, Baseline: .76, Alone: alone(.827), Margin: sure(.77, 6000)}, Worse},
+		{Measure{Better: "low", Released: .01, Baseline: .5, Margin: .02}, Better},
+		{Measure{Better: "low", Released: .045, Baseline: .05, Alone: alone(.06), Margin: .01}, Equal},
+		{Measure{Better: "low", Released: .08, Baseline: .05, Alone: alone(.06), Margin: .01}, Worse},
 	} {
 		if got := c.m.Comparison(); got != c.want {
 			t.Errorf("%+v stands %d, want %d", c.m, got, c.want)
@@ -91,18 +91,18 @@ func TestOrdered(t *testing.T) {
 	alone := .8
 	r := Report{Studies: []Study{
 		// loses .4 of what is left
-		{Name: "worse", Measure: Measure{Better: "high", Released: .72, Alone: &alone, Sure: .01}},
+		{Name: "worse", Measure: Measure{Better: "high", Released: .72, Alone: &alone, Margin: .01}},
 		// loses .8, of very little
-		{Name: "level", Measure: Measure{Better: "low", Released: .018, Baseline: .01, Sure: .02}},
+		{Name: "level", Measure: Measure{Better: "low", Released: .018, Baseline: .01, Margin: .02}},
 		// gains .1
-		{Name: "better", Measure: Measure{Better: "high", Released: .82, Alone: &alone, Sure: .01}},
+		{Name: "better", Measure: Measure{Better: "high", Released: .82, Alone: &alone, Margin: .01}},
 		// gains .005
-		{Name: "level too", Measure: Measure{Better: "high", Released: .801, Alone: &alone, Sure: .01}},
+		{Name: "level too", Measure: Measure{Better: "high", Released: .801, Alone: &alone, Margin: .01}},
 		// gains .98
-		{Name: "best", Measure: Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}},
+		{Name: "best", Measure: Measure{Better: "low", Released: .01, Baseline: .5, Margin: .02}},
 	}}
 	var names []string
-	for _, s := range r.Ordered() {
+	for _, s := range r.SortedStudies() {
 		names = append(names, s.Name)
 	}
 	if got, want := strings.Join(names,

@@ -54,14 +54,14 @@ var components = dataset.Components{Project: 20}
 
 func fleetVotes(epsilon float64) study.Proposal {
 	return study.Proposal{
-		Name: "fleet-votes", Data: recordsSource, Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: components,
+		Name: "fleet-votes", SourceName: recordsSource, Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: components,
 		Purpose: "hide every device whole: each trains a classifier on its few records and sends one vote a pool row; the coordinator adds noise once, on the sum",
 	}
 }
 
 func clinicSums(epsilon float64) study.Proposal {
 	return study.Proposal{
-		Name: "sums", Data: recordsSource, Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: components,
+		Name: "sums", SourceName: recordsSource, Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: components,
 		Purpose: "hide every record: each clinic sends noisy sums of label × features; its noise is added before anything leaves, so nobody else needs to be trusted",
 	}
 }
@@ -88,8 +88,8 @@ func (o Options) cases(data dealt) ([]demoCase, error) {
 			largest = max(largest, share)
 		}
 		return Measure{Name: "accuracy", Better: "high", Released: right,
-			Sure:   sure(right, data.test.Len()),
-			SureIs: "the 95 % binomial error of the test records", Baseline: largest,
+			Margin:     sure(right, data.test.Len()),
+			MarginText: "the 95 % binomial error of the test records", Baseline: largest,
 			BaselineName: "largest class"}, nil
 	}
 	classify := func(p study.Proposal, own []*dataset.Table) demoCase {
@@ -101,7 +101,7 @@ func (o Options) cases(data dealt) ([]demoCase, error) {
 	unseen.Name, unseen.Noise = "sums-unseen", study.NoiseAggregators
 	unseen.Purpose = "hide every record as sums does, with less noise: each clinic splits its exact sums between the coordinator and a helper, neither of which sees them, and each of the two adds noise in full to what it holds of all"
 	robust := study.Proposal{
-		Name: "labels", Kind: "labels", Data: recordsSource, Epsilon: o.Epsilon, Map: components,
+		Name: "labels", Kind: "labels", SourceName: recordsSource, Epsilon: o.Epsilon, Map: components,
 		Purpose: "hide every label, where features may be shown: each clinic sends its records with randomised labels, and the loss allows for that",
 	}
 	votes := classify(fleetVotes(o.Epsilon), data.devices)
@@ -113,28 +113,28 @@ func (o Options) cases(data dealt) ([]demoCase, error) {
 		classify(robust, data.clinics),
 		{
 			Proposal: study.Proposal{
-				Name: "shares", Kind: "ratio", Data: wardsSource, Epsilon: o.Epsilon,
+				Name: "shares", Kind: "ratio", SourceName: wardsSource, Epsilon: o.Epsilon,
 				Purpose: "learn the class shares of any unlabelled set: each clinic sends noisy label counts and the mean embedding of its records. The clinics' shares differ; the set asked about has as many records of each class",
 			},
 			pool: data.pool, poolFile: PoolFile, own: data.wards, judge: func(r study.Release, _ *auxdata.Pool) (Measure, error) { return judgeShares(r, data) },
 		},
 		{
 			Proposal: study.Proposal{
-				Name: "weights", Kind: "reweigh", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
+				Name: "weights", Kind: "reweigh", SourceName: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
 				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: sums of features, with noise by coordinator and helper. The pool lacks two of three rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
 			},
 			pool: data.biased, poolFile: "biased-pool.csv", own: data.clinics, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeWeights(r, pool, data) },
 		},
 		{
 			Proposal: study.Proposal{
-				Name: "table-one", Kind: "describe", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
+				Name: "table-one", Kind: "describe", SourceName: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
 				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: counts of them with noise by coordinator and helper, a table one. The raw pool lacks two of three rows with %s", data.group),
 			},
 			pool: data.biased, poolFile: "biased-pool.csv", own: data.clinics, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeCounts(r, pool, data) },
 		},
 		{
 			Proposal: study.Proposal{
-				Name: "judged", Kind: "evaluate", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
+				Name: "judged", Kind: "evaluate", SourceName: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
 				Purpose: fmt.Sprintf("ask whether a model holds here, and for whom it fails: counts of records by score of %s's classifier, label and %s, with noise by coordinator and helper", judgedStudy, judgedBy),
 			},
 			judges: judgedStudy, pool: data.pool, poolFile: PoolFile, own: data.clinics,
@@ -142,14 +142,14 @@ func (o Options) cases(data dealt) ([]demoCase, error) {
 		},
 		{
 			Proposal: study.Proposal{
-				Name: "relapse", Kind: "survival", Data: followupSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators, KindTerms: curves,
+				Name: "relapse", Kind: "survival", SourceName: followupSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators, KindTerms: curves,
 				Purpose: "draw how long patients stay without a relapse, by arm of a trial: counts of them by month, relapse and arm, with noise by coordinator and helper. The patients are made up",
 			},
 			schema: &followup, pool: data.followupPool, poolFile: "followup-pool.csv", own: data.followup, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeCurves(r, pool, data) },
 		},
 		{
 			Proposal: study.Proposal{
-				Name: "explained", Kind: "regress", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators, KindTerms: explained,
+				Name: "explained", Kind: "regress", SourceName: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators, KindTerms: explained,
 				Purpose: fmt.Sprintf("say how the share with %s goes with each of %s, at equal values of the others, with an interval: sums of their products with noise by coordinator and helper", data.outcome, strings.Join(data.explaining, ", ")),
 			},
 			pool: data.pool, poolFile: PoolFile, own: data.clinics, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeChanges(r, pool, data) },
@@ -253,7 +253,7 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	if c.schema != nil {
 		schema = *c.schema
 	}
-	proposed, err := planning.Propose(c.Proposal, schema, c.pool)
+	proposed, err := planning.ProposePlan(c.Proposal, schema, c.pool)
 	if err != nil {
 		return fail(err)
 	}
@@ -264,8 +264,8 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	s := Study{Name: c.Name, About: c.Purpose, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit,
 		Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta, Plan: proposed.Hash}
 	if p.Kind == "classify" {
-		drawn, err := forecast.Draw(ctx, p, proposed.Pool,
-			forecast.Public{Size: proposed.Size,
+		drawn, err := forecast.DrawForecast(ctx, p, proposed.Pool,
+			forecast.PublicInputs{Size: proposed.Size,
 				AUC: knownAUC}, forecast.Options{Draws: forecastDraws})
 		if err != nil {
 			return fail(err)

@@ -56,7 +56,7 @@ features:
 		Columns: []string{"age", "born", "ward"}}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := simulate.Regress{Split: simulate.Split{Schema: s, Train: records.Encoded(),
+	out, err := simulate.Regress{Split: simulate.Split{Schema: s, Train: records.AsTable(),
 		Parties: 4, Seed: 1}, Proposal: p}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

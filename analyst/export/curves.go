@@ -56,7 +56,7 @@ func curves(f *Frame, r study.Release) error {
 			from = q.Time
 		}
 		if len(g.Points) == len(t.Edges) {
-			add("at_risk", g.Level, "", from, count(g.Beyond))
+			add("at_risk", g.Level, "", from, count(g.SeenBeyond))
 		}
 		add("all_records", g.Level, "", none, count(g.Records))
 		add("all_events", g.Level, "", none, count(g.Events))
@@ -68,13 +68,13 @@ func curves(f *Frame, r study.Release) error {
 		add("restricted_mean", g.Level, "", g.MeanTo, g.Mean)
 	}
 	for _, d := range t.Compared {
-		add("hazard_ratio", d.Of, d.To, none, d.Ratio)
+		add("hazard_ratio", d.Of, d.Reference, none, d.Ratio)
 		p := validation.Number{Unknown: "the groups share no events"}
 		if d.P != nil {
 			p = count(*d.P)
 		}
-		add("log_rank_p", d.Of, d.To, none, p)
-		add("difference", d.Of, d.To, d.At, d.Difference)
+		add("log_rank_p", d.Of, d.Reference, none, p)
+		add("difference", d.Of, d.Reference, d.At, d.Difference)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ features:
 		By: "arm", Bins: 4}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := simulate.Survival{Split: simulate.Split{Schema: s, Train: records.Encoded(),
+	out, err := simulate.Survival{Split: simulate.Split{Schema: s, Train: records.AsTable(),
 		Parties: 4, Seed: 1}, Proposal: p}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func model(t testing.TB, r study.Release) export.Model {
 func TestSQLite(t *testing.T) {
 	for _, f := range fixtures(t) {
 		m := model(t, f.release)
-		query, err := m.SQL(export.Table{Name: `odd "table"`, Keep: []string{"patient"}})
+		query, err := m.SQL(export.Table{Name: `odd "table"`, ExtraColumns: []string{"patient"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,11 +290,11 @@ func TestRefusals(t *testing.T) {
 	if _, err := export.New(damaged); err == nil {
 		t.Error("another body was taken")
 	}
-	if _, _, err := export.Named("excel", "x.xlsx"); err == nil ||
+	if _, _, err := export.FindFormat("excel", "x.xlsx"); err == nil ||
 		!strings.Contains(err.Error(), "onnx") {
 		t.Errorf("excel: %v", err)
 	}
-	if _, name, err := export.Named("", "model.ONNX"); err != nil || name != "onnx" {
+	if _, name, err := export.FindFormat("", "model.ONNX"); err != nil || name != "onnx" {
 		t.Errorf("by its ending: %q, %v", name, err)
 	}
 }

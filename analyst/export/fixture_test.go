@@ -215,11 +215,11 @@ func rehearsed(t testing.TB, p study.Proposal, s dataset.Schema,
 	t.Helper()
 	p.Epsilon, p.Minimum, p.Roster, p.Records = 20, 3, []study.PartyID{"a", "b",
 		"c"}, with[0].Records.Len()
-	proposed, err := planning.Propose(p, s, oddRecords(t, s, 240))
+	proposed, err := planning.ProposePlan(p, s, oddRecords(t, s, 240))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := simulate.Rehearse(t.Context(), proposed.Plan, proposed.Pool, with)
+	r, err := simulate.RunPlan(t.Context(), proposed.Plan, proposed.Pool, with)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func evaluated(t testing.TB, f fixture) study.Release {
 	})
 	by := rehearsed(t, study.Proposal{Name: "judged", Kind: "evaluate", KindTerms: terms}, f.schema,
 		with)
-	if _, err := judged.Recalibrated(f.release, by); err != nil {
+	if _, err := judged.RecalibrateRelease(f.release, by); err != nil {
 		t.Fatalf("%s: %v", f.name, err)
 	}
 	return by

@@ -11,28 +11,28 @@ import (
 // Format is a language for a model, for a table of numbers, or for both; the other function is then
 // nil.
 type Format struct {
-	Ending string // the ending of a file's name
-	Binary bool   // a binary file is never printed on a screen
-	Write  func(Model, Table) ([]byte, error)
-	Frame  func(Frame) ([]byte, error)
+	Extension string // the ending of a file's name
+	Binary    bool   // a binary file is never printed on a screen
+	Write     func(Model, Table) ([]byte, error)
+	Frame     func(Frame) ([]byte, error)
 }
 
 var formats = map[string]Format{
-	"csv":  {Ending: ".csv", Frame: Frame.CSV},
-	"json": {Ending: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
-	"onnx": {Ending: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
-	"r":    {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }, Frame: Frame.R},
-	"sql":  {Ending: ".sql", Write: Model.SQL},
+	"csv":  {Extension: ".csv", Frame: Frame.CSV},
+	"json": {Extension: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
+	"onnx": {Extension: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
+	"r":    {Extension: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }, Frame: Frame.R},
+	"sql":  {Extension: ".sql", Write: Model.SQL},
 }
 
-// Names lists the formats that Named takes, sorted: csv, json, onnx, r, sql.
-func Names() []string { return slices.Sorted(maps.Keys(formats)) }
+// FormatNames lists the formats that FindFormat takes, sorted: csv, json, onnx, r, sql.
+func FormatNames() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// Named finds a format by its name or, if the name is empty, by a file's ending.
-func Named(name, file string) (Format, string, error) {
+// FindFormat finds a format by its name or, if the name is empty, by a file's ending.
+func FindFormat(name, file string) (Format, string, error) {
 	if name == "" {
-		for _, n := range Names() {
-			if strings.EqualFold(filepath.Ext(file), formats[n].Ending) {
+		for _, n := range FormatNames() {
+			if strings.EqualFold(filepath.Ext(file), formats[n].Extension) {
 				name = n
 			}
 		}
@@ -43,7 +43,7 @@ func Named(name, file string) (Format, string, error) {
 			name = " (" + name + " is none)"
 		}
 		return Format{}, "", fmt.Errorf("say which language with --to%s: %s", name,
-			strings.Join(Names(), ", "))
+			strings.Join(FormatNames(), ", "))
 	}
 	return f, name, nil
 }

@@ -42,7 +42,7 @@ type level struct {
 func (m Model) head() (h head, rest []Step) {
 	steps := m.Steps
 	var standard Step
-	if steps[0].Op == Standard {
+	if steps[0].Op == Standardise {
 		standard, steps = steps[0], steps[1:]
 	}
 	first := steps[0] // the first step is linear (stepsOf)
@@ -79,7 +79,7 @@ func (m Model) head() (h head, rest []Step) {
 				t.standard, t.mean, t.factor, t.cut = true, mean, factor, standard.Cut
 			}
 		}
-		if c.Flag {
+		if c.MissingFlag {
 			t.flag = make([]float64, width)
 			off := value(c.At+1, 0)
 			add(h.offset, c.At+1, off)
@@ -101,12 +101,12 @@ func choice(c Column, width int, offset []float64, value func(int, float64) floa
 	for at := c.At; at < c.At+c.code.Width; at++ {
 		add(offset, at, value(at, 0))
 	}
-	move(offset, c.Other, 1)
+	move(offset, c.OtherIndex, 1)
 	for i, texts := range c.texts() {
 		l := level{texts: texts, adds: make([]float64, width)}
-		if c.At+i != c.Other {
+		if c.At+i != c.OtherIndex {
 			move(l.adds, c.At+i, 1)
-			move(l.adds, c.Other, -1)
+			move(l.adds, c.OtherIndex, -1)
 		}
 		t.levels = append(t.levels, l)
 	}

@@ -23,11 +23,11 @@ type Model struct {
 	Classes []string          `json:"classes"`
 	Output  classifier.Output `json:"output"`
 	// Missing is a text that means a missing cell. An empty cell is also missing.
-	Missing  string   `json:"missing,omitempty"`
-	Columns  []Column `json:"columns"`
-	Encoded  int      `json:"encoded"`
-	Steps    []Step   `json:"steps"`
-	Warnings []string `json:"warnings,omitempty"`
+	Missing        string   `json:"missing,omitempty"`
+	Columns        []Column `json:"columns"`
+	EncodedColumns int      `json:"encoded"`
+	Steps          []Step   `json:"steps"`
+	Warnings       []string `json:"warnings,omitempty"`
 }
 
 // ModelForm is the value of Model.Form that this version writes, and the only one that it reads.
@@ -50,26 +50,26 @@ type About struct {
 
 // Column is one column of a file. A number v is clamped to [Min, Max]. With Log, the number and its
 // bounds become log(1+v). The number is then scaled to [0,1] and goes to position At of the encoded
-// row. A cell without a finite number gives ½, and with Flag also 1 at At+1. A text gives 1 at At
-// plus its index in Levels, or at Other if it is no level. A text that is the same number as a
-// level, such as 1.0 and 1, counts as that level.
+// row. A cell without a finite number gives ½, and with MissingFlag also 1 at At+1. A text gives 1
+// at At plus its index in Levels, or at OtherIndex if it is no level. A text that is the same
+// number as a level, such as 1.0 and 1, counts as that level.
 type Column struct {
-	Name   string              `json:"name"`
-	Kind   dataset.FeatureKind `json:"kind"`
-	At     int                 `json:"at"`
-	Min    float64             `json:"min,omitempty"`
-	Max    float64             `json:"max,omitempty"`
-	Log    bool                `json:"log,omitempty"`
-	Flag   bool                `json:"flag,omitempty"`
-	Levels []string            `json:"levels,omitempty"`
-	Other  int                 `json:"other"` // −1 for numbers
+	Name        string              `json:"name"`
+	Kind        dataset.FeatureKind `json:"kind"`
+	At          int                 `json:"at"`
+	Min         float64             `json:"min,omitempty"`
+	Max         float64             `json:"max,omitempty"`
+	Log         bool                `json:"log,omitempty"`
+	MissingFlag bool                `json:"flag,omitempty"`
+	Levels      []string            `json:"levels,omitempty"`
+	OtherIndex  int                 `json:"other"` // −1 for numbers
 
 	code dataset.ColumnCode
 }
 
 // Step is a function of a row of numbers.
 type Step struct {
-	Op Op `json:"op"`
+	Op TransformKind `json:"op"`
 	// Mean, Factor and Cut are for op standard, with one mean and one factor for each number of the
 	// row.
 	Mean   []float64 `json:"mean,omitempty"`
@@ -80,13 +80,13 @@ type Step struct {
 	Offset []float64   `json:"offset,omitempty"`
 }
 
-// Op names the function of a step.
-type Op string
+// TransformKind names the function of a step.
+type TransformKind string
 
 const (
-	Standard Op = "standard" // min(max((x − mean)·factor, −cut), cut)
-	Linear   Op = "linear"   // x·matrix + offset
-	Ball     Op = "ball"     // x / max(1, ‖x‖)
+	Standardise  TransformKind = "standard" // min(max((x − mean)·factor, −cut), cut)
+	Linear       TransformKind = "linear"   // x·matrix + offset
+	ShrinkToBall TransformKind = "ball"     // x / max(1, ‖x‖)
 )
 
 // mostWeight bounds a model's numbers, because larger numbers overflow in some languages. No map
@@ -104,12 +104,12 @@ func New(r study.Release) (Model, error) {
 	if !ok {
 		return Model{}, fmt.Errorf("export: a release of kind %s holds no classifier (caucus release show says what it holds; weights are put to their pool with --to pool)", p.Kind)
 	}
-	if _, _, _, err := classifier.Sound(r); err != nil {
+	if _, _, _, err := classifier.CheckedClassifier(r); err != nil {
 		return Model{}, fmt.Errorf("export: %w", err)
 	}
 	m := Model{
 		Form: ModelForm, About: aboutOf(r, p),
-		Classes: p.Schema.Classes(), Output: c.Output, Missing: p.Schema.Missing, Encoded: p.Schema.Dim(), Warnings: r.Result.Warnings,
+		Classes: p.Schema.Classes(), Output: c.Output, Missing: p.Schema.Missing, EncodedColumns: p.Schema.Dim(), Warnings: r.Result.Warnings,
 	}
 	m.Columns = columnsOf(p.Schema)
 	if m.Steps, err = stepsOf(p.Map); err != nil {
@@ -117,7 +117,7 @@ func New(r study.Release) (Model, error) {
 	}
 	if p.Map.Kind != dataset.IdentityMap || p.Map.Inner != nil ||
 		p.Map.Scale < dataset.Identity(p.Schema).Scale {
-		m.Steps = append(m.Steps, Step{Op: Ball})
+		m.Steps = append(m.Steps, Step{Op: ShrinkToBall})
 	}
 	m.Steps = fold(append(m.Steps, last(c)))
 	return m, m.check()
@@ -133,8 +133,8 @@ func aboutOf(r study.Release, p study.Plan) About {
 func columnsOf(s dataset.Schema) (all []Column) {
 	for _, code := range s.ColumnCodes() {
 		f := code.Feature
-		all = append(all, Column{Name: code.Column, Kind: f.Kind, At: code.First, Min: f.Min,
-			Max: f.Max, Log: f.Log, Flag: f.FlagMissing, Levels: f.Levels, Other: code.Other,
+		all = append(all, Column{Name: code.Column, Kind: f.Kind, At: code.FirstColumn, Min: f.Min,
+			Max: f.Max, Log: f.Log, MissingFlag: f.FlagMissing, Levels: f.Levels, OtherIndex: code.OtherColumn,
 			code: code})
 	}
 	return all
@@ -171,7 +171,7 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 		}
 		return append(steps, s), nil
 	case dataset.StandardMap:
-		return append(steps, Step{Op: Standard, Mean: m.Standard.Mean, Factor: m.Standard.Factor,
+		return append(steps, Step{Op: Standardise, Mean: m.Standard.Mean, Factor: m.Standard.Factor,
 			Cut: m.Standard.Clip}, scaled(m.Inputs)), nil
 	}
 	return nil, fmt.Errorf("export: a map of kind %s has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
@@ -248,7 +248,7 @@ func (m Model) check() error {
 }
 
 func (m Model) widths() []int {
-	all := []int{m.Encoded}
+	all := []int{m.EncodedColumns}
 	for _, s := range m.Steps {
 		n := all[len(all)-1]
 		if s.Op == Linear {

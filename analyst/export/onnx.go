@@ -228,7 +228,7 @@ func (g *graph) step(s Step, x string, width int) (string, int) {
 	case Linear:
 		return g.plus(g.constant(s.Offset, 1, len(s.Offset)), x, s.Matrix,
 			len(s.Offset)), len(s.Offset)
-	case Standard:
+	case Standardise:
 		u := g.apply("Mul", []string{g.apply("Sub", []string{x, g.constant(s.Mean, 1, width)}),
 			g.constant(s.Factor, 1, width)})
 		return g.apply("Max", []string{g.apply("Min",

@@ -33,16 +33,17 @@ func (m Model) R() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(m.comment("# "))
 	fmt.Fprintf(&b, "caucus_model <- list(\n  output = %s,\n  classes = %s,\n  missing = %s,\n  warnings = %s,\n  encoded = %d,\n  columns = list(",
-		rText(string(m.Output)), rTexts(m.Classes), rText(m.Missing), rTexts(m.Warnings), m.Encoded)
+		rText(string(m.Output)), rTexts(m.Classes), rText(m.Missing), rTexts(m.Warnings),
+		m.EncodedColumns)
 	for i, c := range m.Columns {
 		separate(&b, i)
 		fmt.Fprintf(&b, "\n    list(name = %s, kind = %s, at = %d", rText(c.Name),
 			rText(string(c.Kind)), c.At)
-		if c.Other >= 0 {
-			fmt.Fprintf(&b, ", levels = %s, other = %d)", rTexts(c.Levels), c.Other)
+		if c.OtherIndex >= 0 {
+			fmt.Fprintf(&b, ", levels = %s, other = %d)", rTexts(c.Levels), c.OtherIndex)
 		} else {
 			fmt.Fprintf(&b, ", min = %s, max = %s, log = %s, flag = %s)", number(c.Min),
-				number(c.Max), rBool(c.Log), rBool(c.Flag))
+				number(c.Max), rBool(c.Log), rBool(c.MissingFlag))
 		}
 	}
 	b.WriteString("),\n  steps = list(")
@@ -50,7 +51,7 @@ func (m Model) R() ([]byte, error) {
 		separate(&b, i)
 		fmt.Fprintf(&b, "\n    list(op = %s", rText(string(s.Op)))
 		switch s.Op {
-		case Standard:
+		case Standardise:
 			fmt.Fprintf(&b, ", mean = %s, factor = %s, cut = %s", rNumbers(s.Mean),
 				rNumbers(s.Factor), number(s.Cut))
 		case Linear:

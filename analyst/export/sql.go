@@ -10,16 +10,16 @@ import (
 // Table is the table that a query reads.
 type Table struct {
 	Name string // may begin with a database schema and a point
-	// Keep lists the columns to show beside the predictions. Empty means the columns that the model
-	// reads.
-	Keep []string
+	// ExtraColumns lists the columns to show beside the predictions. Empty means the columns that
+	// the model reads.
+	ExtraColumns []string
 }
 
-// BadTable is the error for a Table that allows no query. The text says what to do.
-type BadTable struct{ Says string }
+// TableError is the error for a Table that allows no query. The text says what to do.
+type TableError struct{ Reason string }
 
 // Error says what to change, such as an empty name, or a column that the query would have twice.
-func (b BadTable) Error() string { return "export: " + b.Says }
+func (t TableError) Error() string { return "export: " + t.Reason }
 
 // mostSQLColumns bounds a query's columns. PostgreSQL allows 1,664, and SQLite 2,000 by default.
 const mostSQLColumns = 1600
@@ -29,11 +29,11 @@ const mostSQLColumns = 1600
 // sum over columns, the steps, the scores. MATERIALIZED makes PostgreSQL compute each table once,
 // not at each use.
 func (m Model) SQL(t Table) ([]byte, error) {
-	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.Keep, "") {
-		return nil, BadTable{fmt.Sprintf("the table %q or a column of it to keep has an empty name", t.Name)}
+	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.ExtraColumns, "") {
+		return nil, TableError{fmt.Sprintf("the table %q or a column of it to keep has an empty name", t.Name)}
 	}
-	q := query{Model: m, keep: t.Keep}
-	if len(t.Keep) == 0 {
+	q := query{Model: m, keep: t.ExtraColumns}
+	if len(t.ExtraColumns) == 0 {
 		for _, c := range m.Columns {
 			q.keep = append(q.keep, c.Name)
 		}
@@ -44,7 +44,7 @@ func (m Model) SQL(t Table) ([]byte, error) {
 	}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, BadTable{fmt.Sprintf("the query would have two columns %q: say with --id which columns of the table it keeps, each once and none of an answer's name", name)}
+			return nil, TableError{fmt.Sprintf("the query would have two columns %q: say with --id which columns of the table it keeps, each once and none of an answer's name", name)}
 		}
 	}
 	h, rest := m.head()
@@ -200,12 +200,12 @@ func (q *query) step(s Step, name, from string, width int) int {
 			}
 			add("CAST(%s AS DOUBLE PRECISION)", sum(terms))
 		}
-	case Standard:
+	case Standardise:
 		for i := range width {
 			u := fmt.Sprintf("(%s - %s) * %s", y(i), real(s.Mean[i]), real(s.Factor[i]))
 			add("CASE WHEN %[1]s < %[3]s THEN %[3]s WHEN %[1]s > %[2]s THEN %[2]s ELSE %[1]s END", u, real(s.Cut), real(-s.Cut))
 		}
-	case Ball:
+	case ShrinkToBall:
 		var all, squares []string
 		for i := range width {
 			all, squares = append(all, y(i)), append(squares, fmt.Sprintf("%[1]s * %[1]s", y(i)))

@@ -65,9 +65,9 @@ func (a asked) foresee(t *testing.T) *forecast.Coefficients {
 	p.Mechanism, p.Map = "cross", dataset.Components{Project: a.project}
 	p.KindTerms = []byte(fmt.Sprintf(`{"class_shares":[%v,%v]}`, 1-a.share, a.share))
 	schema, table := a.data()
-	made := must(planning.Propose(p, schema, table))
-	return must(forecast.Draw(t.Context(), made.Plan, made.Pool,
-		forecast.Public{Size: study.Size{Parties: 5, Records: 5 * a.records}, AUC: .8},
+	made := must(planning.ProposePlan(p, schema, table))
+	return must(forecast.DrawForecast(t.Context(), made.Plan, made.Pool,
+		forecast.PublicInputs{Size: study.Size{Parties: 5, Records: 5 * a.records}, AUC: .8},
 		forecast.Options{Draws: 4, Coefficients: true})).Coefficients
 }
 
@@ -84,12 +84,12 @@ func TestAdviceOnCoefficients(t *testing.T) {
 		{rare, 5000, 0, .3, .5, 2000},
 	} {
 		for _, c := range a.foresee(t).Of {
-			b, kind := a, strings.SplitN(c.Change, " ", 2)[0]
+			b, kind := a, strings.SplitN(c.TermToChange, " ", 2)[0]
 			// No row of a generated pool has a level that the schema does not name.
-			if c.Change == "" || c.Level == "other" || followed[kind] && kind != "kind" {
+			if c.TermToChange == "" || c.Level == "other" || followed[kind] && kind != "kind" {
 				continue
 			}
-			t.Logf("%+v: %s, %t: %s", a, c.Words(), c.Interval, c.Change)
+			t.Logf("%+v: %s, %t: %s", a, c.Words(), c.Interval, c.TermToChange)
 			then := func() forecast.Coefficient {
 				t.Helper()
 				for _, of := range b.foresee(t).Of {
@@ -103,33 +103,37 @@ func TestAdviceOnCoefficients(t *testing.T) {
 			followed[kind] = true
 			switch kind {
 			case "map.project:":
-				b.project = dataset.ComponentCount(must(strconv.Atoi(strings.Fields(c.Change)[1])))
-				if got := then(); got.Because == fitted.WithoutInterval {
-					t.Errorf("%s: %s, and still %s", c.Words(), c.Change, got.Because)
+				b.project = dataset.ComponentCount(must(strconv.Atoi(
+					strings.Fields(c.TermToChange)[1])))
+				if got := then(); got.NoIntervalReason == fitted.MapLosesContrast {
+					t.Errorf("%s: %s, and still %s", c.Words(), c.TermToChange,
+						got.NoIntervalReason)
 				}
 			case "a": // pool with more rows of it
 				b.rows = 2000
-				if got := then(); strings.HasPrefix(got.Because, "fewer than") {
-					t.Errorf("%s: %s, and still %s", c.Words(), c.Change, got.Because)
+				if got := then(); strings.HasPrefix(got.NoIntervalReason, "fewer than") {
+					t.Errorf("%s: %s, and still %s", c.Words(), c.TermToChange,
+						got.NoIntervalReason)
 				}
 			case "more": // records, or a larger epsilon
 				wide := c.HalfWidth
 				b.epsilon *= 8
 				if got := then(); !(got.HalfWidth < wide/2) {
-					t.Errorf("%s: %s, and ± %g became ± %g", c.Words(), c.Change, wide, got.HalfWidth)
+					t.Errorf("%s: %s, and ± %g became ± %g", c.Words(), c.TermToChange, wide,
+						got.HalfWidth)
 				}
 			case "kind": // regress, of few columns, as its forecast says
 				p := a.proposal("regress")
 				schema, table := a.data()
 				p.KindTerms = must(study.EncodeTerms(regress.Terms{Columns: []string{c.Column},
 					Expected: a.share}))
-				made := must(planning.Propose(p, schema, table))
+				made := must(planning.ProposePlan(p, schema, table))
 				if strings.Contains(made.Noise, "unknown") {
-					t.Errorf("%s: %s, and it says %s", c.Words(), c.Change, made.Noise)
+					t.Errorf("%s: %s, and it says %s", c.Words(), c.TermToChange, made.Noise)
 				}
 				followed["narrow"] = followed["narrow"] || made.Warning == ""
 			default:
-				t.Errorf("%s: an advice that nobody tried: %s", c.Words(), c.Change)
+				t.Errorf("%s: an advice that nobody tried: %s", c.Words(), c.TermToChange)
 			}
 		}
 	}

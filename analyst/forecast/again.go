@@ -16,9 +16,9 @@ const (
 	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // draws, and records of each party
 )
 
-// Repeat draws a stated forecast again from public inputs. It refuses a forecast that would occupy
-// a site's machine for hours or exhaust its memory, because the operator may be hostile.
-func Repeat(ctx context.Context, s stated.Statement, p study.Plan, pool *auxdata.Pool,
+// RedrawStated draws a stated forecast again from public inputs. It refuses a forecast that would
+// occupy a site's machine for hours or exhaust its memory, because the operator may be hostile.
+func RedrawStated(ctx context.Context, s stated.Statement, p study.Plan, pool *auxdata.Pool,
 	progress func(done, all int)) (*Forecast, error) {
 	if s.Version != stated.Version {
 		return nil, fmt.Errorf("this program draws forecasts of version %d, the operator's is of version %d", stated.Version, s.Version)
@@ -28,6 +28,7 @@ func Repeat(ctx context.Context, s stated.Statement, p study.Plan, pool *auxdata
 		f.Records/f.Parties > mostRecordsAgain {
 		return nil, fmt.Errorf("%d draws of %d parties with %d records in all are more than is drawn again here", f.Draws, f.Parties, f.Records)
 	}
-	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC},
+	return DrawForecast(ctx, p, pool, PublicInputs{study.Size{Parties: f.Parties,
+		Records: f.Records}, s.AUC},
 		Options{Draws: f.Draws, Progress: progress})
 }

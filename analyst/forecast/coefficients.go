@@ -13,22 +13,22 @@ import (
 
 // Coefficients say which odds ratios of a plan's release will have an interval, and how wide.
 type Coefficients struct {
-	None string `json:"none,omitempty"` // why no release of the plan can have odds ratios
+	NoneReason string `json:"none,omitempty"` // why no release of the plan can have odds ratios
 	// share of draws whose classifier gives probabilities; only these have odds ratios
-	Known float64       `json:"known"`
-	Of    []Coefficient `json:"of,omitempty"`
+	ProbabilityShare float64       `json:"known"`
+	Of               []Coefficient `json:"of,omitempty"`
 }
 
 // Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no release
 // has one. Else the records and the noise decide.
 type Coefficient struct {
 	fitted.Contrast
-	Interval bool    `json:"interval"` // at least half of the draws gave an interval
-	Chance   float64 `json:"chance"`   // share of the draws that gave an interval
+	Interval      bool    `json:"interval"` // at least half of the draws gave an interval
+	IntervalShare float64 `json:"chance"`   // share of the draws that gave an interval
 	// half the width of the interval of log-odds, median of the draws
-	HalfWidth float64 `json:"half_width,omitempty"`
-	Because   string  `json:"because,omitempty"` // why there is no interval
-	Change    string  `json:"change,omitempty"`  // what would change that
+	HalfWidth        float64 `json:"half_width,omitempty"`
+	NoIntervalReason string  `json:"because,omitempty"` // why there is no interval
+	TermToChange     string  `json:"change,omitempty"`  // what would change that
 }
 
 const (
@@ -42,30 +42,32 @@ const (
 // newCoefficients makes the forecast from the draws, and what map and pool rule out
 // (fitted.ForecastContrasts).
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
-	out := &Coefficients{None: trained.NoCoefficients(p)}
-	if out.None != "" {
+	out := &Coefficients{NoneReason: trained.NoCoefficients(p)}
+	if out.NoneReason != "" {
 		return out
 	}
 	all, whole := fitted.ForecastContrasts(p.Schema, p.Map, pool), []fitted.Coefficient(nil)
 	// a map that keeps every direction
 	every := dataset.Components{Project: dataset.ComponentCount(p.Schema.Dim())}
 	if m, err := every.Fit(p.Schema, pool.Encoded); err == nil {
-		whole = fitted.ForecastContrasts(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
+		whole = fitted.ForecastContrasts(p.Schema, m, auxdata.NewSimulated(pool.Encoded, m))
 	}
 	for _, d := range draws {
 		if d.coefficients != nil {
-			out.Known += 1 / float64(len(draws))
+			out.ProbabilityShare += 1 / float64(len(draws))
 		}
 	}
 	for i, f := range all {
-		c := Coefficient{Contrast: f.Contrast, Because: f.Untold, Change: changePool}
+		c := Coefficient{Contrast: f.Contrast, NoIntervalReason: f.UnknownReason,
+			TermToChange: changePool}
 		switch {
-		case f.Untold == "":
+		case f.UnknownReason == "":
 			c.expect(i, draws)
-		case f.Untold == fitted.WithoutInterval && whole != nil && whole[i].Untold == "":
-			c.Change = fmt.Sprintf("map.project: %d", every.Project)
-		case f.Untold == fitted.WithoutInterval:
-			c.Change = changeKind
+		case f.UnknownReason == fitted.MapLosesContrast && whole != nil &&
+			whole[i].UnknownReason == "":
+			c.TermToChange = fmt.Sprintf("map.project: %d", every.Project)
+		case f.UnknownReason == fitted.MapLosesContrast:
+			c.TermToChange = changeKind
 		}
 		out.Of = append(out.Of, c)
 	}
@@ -83,24 +85,24 @@ func (c *Coefficient) expect(i int, draws []drawn) {
 		if e := d.coefficients.Of[i]; e.LogOdds != nil {
 			widths = append(widths, (e.LogOdds.High-e.LogOdds.Low)/2)
 		} else {
-			why = e.Untold
+			why = e.UnknownReason
 		}
 	}
-	c.Change, c.Chance = "", float64(len(widths))/float64(len(draws))
+	c.TermToChange, c.IntervalShare = "", float64(len(widths))/float64(len(draws))
 	if slices.Sort(widths); len(widths) > 0 {
 		c.HalfWidth = widths[len(widths)/2]
 	}
-	if c.Interval = c.Chance >= .5; !c.Interval {
-		c.Because, c.Change = why, changeKind
+	if c.Interval = c.IntervalShare >= .5; !c.Interval {
+		c.NoIntervalReason, c.TermToChange = why, changeKind
 	} else if (fitted.Estimate{Low: -c.HalfWidth, High: c.HalfWidth}).Noise() {
-		c.Change = changeNoise
+		c.TermToChange = changeNoise
 	}
 }
 
 // Words says how many coefficients are expected to have an interval.
 func (of *Coefficients) Words() string {
-	if of.None != "" {
-		return "none: " + of.None
+	if of.NoneReason != "" {
+		return "none: " + of.NoneReason
 	}
 	told := 0
 	for _, c := range of.Of {
@@ -109,7 +111,7 @@ func (of *Coefficients) Words() string {
 		}
 	}
 	words := fmt.Sprintf("%d of %d are expected to have a 95 %% interval", told, len(of.Of))
-	if scores := 100 * (1 - of.Known); scores > .5 {
+	if scores := 100 * (1 - of.ProbabilityShare); scores > .5 {
 		words += fmt.Sprintf("; in %.0f %% of the draws the release gave scores, which have no odds ratio", scores)
 	}
 	if told < len(of.Of) {
@@ -123,15 +125,16 @@ func (of *Coefficients) Words() string {
 func (of *Coefficients) Rows() (rows [][]string) {
 	at, count := map[string]int{}, map[string]int{}
 	for _, c := range of.Of {
-		row, same := []string{c.Words(), "", c.Because, c.Change}, c.Column+"\n"+c.Because
+		row, same := []string{c.Words(), "", c.NoIntervalReason, c.TermToChange},
+			c.Column+"\n"+c.NoIntervalReason
 		if c.Interval {
 			same, row[1] = c.Words(), fmt.Sprintf("odds ratio ÷ %[1]s to odds ratio × %[1]s",
-				fitted.Odds(c.HalfWidth))
-			if c.Chance < 1 {
-				row[1] += fmt.Sprintf(", in %.0f %% of draws", 100*c.Chance)
+				fitted.OddsText(c.HalfWidth))
+			if c.IntervalShare < 1 {
+				row[1] += fmt.Sprintf(", in %.0f %% of draws", 100*c.IntervalShare)
 			}
 		}
-		if same += c.Change; count[same] == 0 {
+		if same += c.TermToChange; count[same] == 0 {
 			at[same], rows = len(rows), append(rows, row)
 		} else {
 			rows[at[same]][0] = fmt.Sprintf("%s (%d differences)", c.Column, count[same]+1)

@@ -55,7 +55,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 				rows[i] = i * records.Len() / len(rows)
 			}
 			d := must(simulate.Split{Schema: schema.WithoutFormat(),
-				Train:        records.Select(rows).Encoded(),
+				Train:        records.Select(rows).AsTable(),
 				PoolFraction: .1, Parties: 5, Seed: 3}.Deal(0))
 			ill := 0
 			for _, y := range d.Private.Y {
@@ -70,8 +70,8 @@ func TestCoefficientsForeseen(t *testing.T) {
 				rand.New(rand.NewPCG(1, 1)), false)
 			auc := learners.MeasureScores(m.(learners.Linear), d.TestX(task), d.Test.Y,
 				learners.LabelChannel{Classes: 2, Keep: 1}).AUC
-			f := must(forecast.Draw(t.Context(), task.Plan(), task.Pool(),
-				forecast.Public{Size: d.Size(), AUC: auc}, forecast.Options{Draws: c.draws,
+			f := must(forecast.DrawForecast(t.Context(), task.Plan(), task.Pool(),
+				forecast.PublicInputs{Size: d.Size(), AUC: auc}, forecast.Options{Draws: c.draws,
 					Coefficients: true})).Coefficients
 			var parties []study.Inputs
 			for i := range d.Parties {
@@ -82,7 +82,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 			var ratios []float64
 			for seed := range uint64(releases) {
 				p.Seed = seed
-				of := trained.CoefficientsOf(must(simulate.Rehearse(t.Context(), p, task.Pool(),
+				of := trained.CoefficientsOf(must(simulate.RunPlan(t.Context(), p, task.Pool(),
 					parties)))
 				if of == nil {
 					continue
@@ -90,13 +90,14 @@ func TestCoefficientsForeseen(t *testing.T) {
 				has++
 				for i, e := range of.Of {
 					foreseen := f.Of[i]
-					byMap := e.Untold == fitted.WithoutInterval ||
-						strings.HasPrefix(e.Untold, "fewer than")
-					foreseenByMap := foreseen.Because == fitted.WithoutInterval ||
-						strings.HasPrefix(foreseen.Because, "fewer than")
+					byMap := e.UnknownReason == fitted.MapLosesContrast ||
+						strings.HasPrefix(e.UnknownReason, "fewer than")
+					foreseenByMap := foreseen.NoIntervalReason == fitted.MapLosesContrast ||
+						strings.HasPrefix(foreseen.NoIntervalReason, "fewer than")
 					if e.Contrast != foreseen.Contrast || byMap != foreseenByMap || byMap &&
-						e.Untold != foreseen.Because {
-						t.Errorf("%s: untold %q, foreseen %+v", e.Words(), e.Untold, foreseen)
+						e.UnknownReason != foreseen.NoIntervalReason {
+						t.Errorf("%s: untold %q, foreseen %+v", e.Words(), e.UnknownReason,
+							foreseen)
 					}
 					if e.LogOdds == nil {
 						continue
@@ -109,7 +110,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 			}
 			agree, lost, yes := 0, 0, 0
 			for i, foreseen := range f.Of {
-				if foreseen.Because == fitted.WithoutInterval {
+				if foreseen.NoIntervalReason == fitted.MapLosesContrast {
 					lost++
 				}
 				interval := 2*told[i] >= releases
@@ -125,8 +126,10 @@ func TestCoefficientsForeseen(t *testing.T) {
 				median = ratios[len(ratios)/2]
 			}
 			t.Logf("AUC %.2f, share %.2f: %d of %d releases have coefficients, foreseen in %.2f; %d of %d have an interval, %d agree; real over foreseen width %.2f\n%s",
-				auc, share, has, releases, f.Known, yes, len(f.Of), agree, median, f.Words())
-			if (2*has >= releases) != (f.Known >= .5) || agree < c.agree || yes < c.told ||
+				auc, share, has, releases, f.ProbabilityShare, yes, len(f.Of), agree, median,
+				f.Words())
+			if (2*has >= releases) != (f.ProbabilityShare >= .5) || agree < c.agree ||
+				yes < c.told ||
 				math.Abs(math.Log(median)) > math.Log(1.5) {
 				t.Error("the forecast is not what the releases are")
 			}

@@ -8,7 +8,7 @@
 //   - makes records that look like the pool's rows; their labels follow a linear model with the
 //     given AUC and class shares (problem);
 //   - runs the plan among virtual parties: the real contributions, the real mechanism with
-//     simulated noise, and the real fit (simulate.Rehearse);
+//     simulated noise, and the real fit (simulate.RunPlan);
 //   - measures the release on new records, and for comparison one party's own classifier, a
 //     classifier trained on all records together, and the rule that always names the largest class.
 //

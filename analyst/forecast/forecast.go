@@ -25,11 +25,11 @@ import (
 	"caucus/study/stated"
 )
 
-// Public holds the public inputs of a forecast, except the plan and its pool.
-type Public struct {
+// PublicInputs holds the public inputs of a forecast, except the plan and its pool.
+type PublicInputs struct {
 	study.Size // every party has an equal number of the records
 	// AUC is the AUC of a classifier trained on very many records, as a mean over classes. If it is
-	// not known, AUC is 0, and Draw tries several values.
+	// not known, AUC is 0, and DrawForecast tries several values.
 	AUC float64
 }
 
@@ -65,8 +65,8 @@ const (
 	testRecords = 3000 // test records of each draw
 	// most training records of the pooled classifier, unless a party has more; more would change
 	// little
-	MostPooled = 3000
-	mostAlone  = 2 // parties for which each draw trains a classifier alone
+	MaxPooledRecords = 3000
+	mostAlone        = 2 // parties for which each draw trains a classifier alone
 )
 
 type drawn struct {
@@ -76,10 +76,11 @@ type drawn struct {
 
 type quality struct{ accuracy, auc float64 }
 
-// Draw forecasts a classify plan. It ignores the plan's name, texts, roster, ending, condition and
-// seed. The error wraps study.ErrPlan if the plan does not allow this number of parties, or is
-// ctx's error.
-func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast,
+// DrawForecast forecasts a classify plan. It ignores the plan's name, texts, roster, ending,
+// condition and seed. The error wraps study.ErrPlan if the plan does not allow this number of
+// parties, or is ctx's error.
+func DrawForecast(ctx context.Context, p study.Plan, pool *auxdata.Pool, of PublicInputs,
+	o Options) (*Forecast,
 	error) {
 	if of.Parties < 1 || of.Records < of.Parties {
 		return nil, fmt.Errorf("forecast: %d parties with %d records in all: give at least one party, and a record of each", of.Parties, of.Records)
@@ -88,34 +89,34 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 		return nil, study.PlanError("auc", "%v: an area under the curve that separates classes is above .5 and below 1", of.AUC)
 	}
 	k, t := len(p.Schema.Classes()), classify.TermsOf(p)
-	f := &Forecast{Forecast: stated.Forecast{Looked: []float64{of.AUC},
+	f := &Forecast{Forecast: stated.Forecast{AUCsTried: []float64{of.AUC},
 		Shares: slices.Clone(t.ClassShares), Parties: of.Parties, Records: of.Records,
 		Draws: cmp.Or(o.Draws, DefaultDraws(k, of.Parties, pool.Rows()))}}
 	if of.AUC == 0 {
-		f.Looked = band
+		f.AUCsTried = band
 	}
 	if f.Shares == nil {
-		f.Shares, f.Assumed = assumed(k), true
+		f.Shares, f.SharesAssumed = assumed(k), true
 	}
 	floats.Scale(1/floats.Sum(f.Shares), f.Shares)
 	f.Majority = floats.Max(f.Shares)
 	p.Roster, p.Minimum, p.Floor, p.Records, p.Where = nil, of.Parties, 0,
 		max(of.Records/of.Parties, 1), ""
 	// the plan's hash seeds the simulated noise, so it must not depend on these
-	p.Name, p.Data, p.Purpose, p.Contact = "forecast", "", "", ""
+	p.Name, p.SourceName, p.Purpose, p.Contact = "forecast", "", "", ""
 	p.Deadline, p.Seal, p.Readers = time.Unix(1, 0), nil, nil
 	for i := range of.Parties {
 		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
 	}
-	t.ClassShares, t.Learner = f.Shares, classify.Chosen(t.Learner, study.Voter{})
+	t.ClassShares, t.Learner = f.Shares, classify.ChosenLearner(t.Learner, study.Voter{})
 	if err := p.SetTerms(t); err != nil {
 		return nil, err
 	}
-	f.Draws = max(f.Draws, len(f.Looked))
-	at := make([][]drawn, len(f.Looked))
+	f.Draws = max(f.Draws, len(f.AUCsTried))
+	at := make([][]drawn, len(f.AUCsTried))
 	var all []drawn
 	for i := range f.Draws {
-		made, err := draw(ctx, p, pool, of, f.Shares, f.Looked[i%len(f.Looked)], i)
+		made, err := draw(ctx, p, pool, of, f.Shares, f.AUCsTried[i%len(f.AUCsTried)], i)
 		if err != nil {
 			return nil, fmt.Errorf("forecast: %w", err)
 		}
@@ -138,7 +139,7 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	switch {
 	case slices.Max(f.Gain) < 0:
 		f.Helps = stated.No
-	case of.AUC > 0 && f.Gain[0] >= stated.LeastGain:
+	case of.AUC > 0 && f.Gain[0] >= stated.MinGain:
 		f.Helps = stated.Yes
 	default:
 		f.Helps = stated.Perhaps
@@ -156,7 +157,7 @@ func assumed(classes int) (shares []float64) {
 	return shares
 }
 
-func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shares []float64,
+func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of PublicInputs, shares []float64,
 	auc float64, number int) (d drawn, err error) {
 	rng := rand.New(rand.NewPCG(uint64(number), 1))
 	t := newProblem(pool, shares, auc, number, rng)
@@ -168,7 +169,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 			study.NewInputs(t.draw(t.train, each), binary.BigEndian.AppendUint64(nil, uint64(i))))
 	}
 	p.Seed = uint64(number)
-	release, err := simulate.Rehearse(ctx, p, pool, parties)
+	release, err := simulate.RunPlan(ctx, p, pool, parties)
 	if err != nil {
 		return d, err
 	}
@@ -191,7 +192,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 		d.alone.auc += w.auc / float64(len(some))
 	}
 	m, _ := classify.TrainLocal(ctx, p, learners.DefaultLearner,
-		t.draw(t.train, min(of.Records, max(each, MostPooled))), rng, false)
+		t.draw(t.train, min(of.Records, max(each, MaxPooledRecords))), rng, false)
 	d.pooled = measure(m)
 	return d, ctx.Err()
 }
@@ -201,13 +202,13 @@ func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
 	if m == nil {
 		return w
 	}
-	x := p.Mapped(test)
+	x := p.MapRecords(test)
 	if l, ok := m.(learners.Linear); ok {
 		r := learners.MeasureScores(l, x, test.Y,
 			learners.LabelChannel{Classes: len(p.Schema.Classes()), Keep: 1})
 		return quality{r.Accuracy, r.AUC}
 	}
-	right, all := classifier.Right(m.Predict(x), test.Y)
+	right, all := classifier.CountCorrect(m.Predict(x), test.Y)
 	w.accuracy = float64(right) / float64(all)
 	return w
 }
@@ -218,7 +219,7 @@ func gainOf(all []drawn, majority float64) float64 {
 	for _, d := range all {
 		pooled += judge(d.pooled) / float64(len(all))
 	}
-	if pooled < stated.LeastGain {
+	if pooled < stated.MinGain {
 		judge = func(w quality) float64 { return w.auc - .5 }
 	}
 	var keeps, beats []float64
@@ -229,7 +230,7 @@ func gainOf(all []drawn, majority float64) float64 {
 	return math.Min(stat.Mean(keeps, nil), stat.Mean(beats, nil))
 }
 
-func line(all []drawn, of func(drawn) quality) stated.Line {
+func line(all []drawn, of func(drawn) quality) stated.Performance {
 	over := func(of func(quality) float64, get func(drawn) quality) stated.DrawSummary {
 		var v []float64
 		for _, d := range all {
@@ -244,7 +245,7 @@ func line(all []drawn, of func(drawn) quality) stated.Line {
 			Low: stat.Quantile(.05, stat.LinInterp, v, nil), High: stat.Quantile(.95,
 				stat.LinInterp, v, nil)}
 	}
-	return stated.Line{Accuracy: over(func(w quality) float64 {
+	return stated.Performance{Accuracy: over(func(w quality) float64 {
 		return w.accuracy
 	}, of), AUC: over(func(w quality) float64 { return w.auc }, of)}
 }

@@ -31,7 +31,7 @@ func proposed(t *testing.T, parties int, change func(*study.Proposal)) planning.
 				len(p.Roster)%60+1)+string(rune('a'+len(p.Roster)/60))))
 	}
 	change(&p)
-	made, err := planning.Propose(p, schema, table)
+	made, err := planning.ProposePlan(p, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func proposed(t *testing.T, parties int, change func(*study.Proposal)) planning.
 
 func drawn(t *testing.T, made planning.PreparedPlan, auc float64, draws int) *forecast.Forecast {
 	t.Helper()
-	f, err := forecast.Draw(t.Context(), made.Plan, made.Pool,
-		forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{Draws: draws})
+	f, err := forecast.DrawForecast(t.Context(), made.Plan, made.Pool,
+		forecast.PublicInputs{Size: made.Size, AUC: auc}, forecast.Options{Draws: draws})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestDraw(t *testing.T) {
 		p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24
 	})
 	yes := drawn(t, many, .85, 4)
-	if yes.Helps != stated.Yes || yes.Majority != .7 || yes.Assumed || len(yes.Gain) != 1 {
+	if yes.Helps != stated.Yes || yes.Majority != .7 || yes.SharesAssumed || len(yes.Gain) != 1 {
 		t.Errorf("many small parties: %+v", yes)
 	}
 	if math.Abs(yes.Pooled.AUC.Mean-.85) > .03 {
@@ -102,7 +102,7 @@ func TestEveryMechanism(t *testing.T) {
 			}
 		})
 		f := drawn(t, made, 0, testlevel.N(t, 1, 6))
-		for _, l := range []stated.Line{f.Released, f.Alone, f.Pooled} {
+		for _, l := range []stated.Performance{f.Released, f.Alone, f.Pooled} {
 			for _, d := range []stated.DrawSummary{l.Accuracy, l.AUC} {
 				if !(d.Low >= 0 && d.Low <= d.Mean && d.Mean <= d.High && d.High <= 1 &&
 					d.Error >= 0) {
@@ -110,24 +110,25 @@ func TestEveryMechanism(t *testing.T) {
 				}
 			}
 		}
-		if len(f.Looked) != 3 || f.Helps == stated.Yes {
-			t.Errorf("%v: without an AUC %v is said of %v", c, f.Helps, f.Looked)
+		if len(f.AUCsTried) != 3 || f.Helps == stated.Yes {
+			t.Errorf("%v: without an AUC %v is said of %v", c, f.Helps, f.AUCsTried)
 		}
 	}
 }
 
-// TestDrawRefuses: bad inputs are errors, and cancelling the context ends Draw.
+// TestDrawRefuses: bad inputs are errors, and cancelling the context ends DrawForecast.
 func TestDrawRefuses(t *testing.T) {
 	made := proposed(t, 3, func(*study.Proposal) {})
 	for _, auc := range []float64{.4, .5, 1, -1, math.NaN()} {
-		if _, err := forecast.Draw(t.Context(), made.Plan, made.Pool,
-			forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{}); !errors.Is(err,
+		if _, err := forecast.DrawForecast(t.Context(), made.Plan, made.Pool,
+			forecast.PublicInputs{Size: made.Size, AUC: auc}, forecast.Options{}); !errors.Is(err,
 			study.ErrPlan) {
 			t.Errorf("an AUC of %v: %v", auc, err)
 		}
 	}
 	for _, size := range []study.Size{{}, {Parties: 3}, {Parties: 3, Records: 2}} {
-		if _, err := forecast.Draw(t.Context(), made.Plan, made.Pool, forecast.Public{Size: size},
+		if _, err := forecast.DrawForecast(t.Context(), made.Plan, made.Pool,
+			forecast.PublicInputs{Size: size},
 			forecast.Options{}); err == nil {
 			t.Errorf("a forecast of %+v", size)
 		}
@@ -144,7 +145,7 @@ func TestStated(t *testing.T) {
 	f := drawn(t, made, .85, 4)
 	document := must(stated.Statement{Plan: made.Hash, AUC: .85, Forecast: &f.Forecast}.Document())
 	of := must(stated.Parse(document, made.Hash))
-	again := must(forecast.Repeat(t.Context(), of, made.Plan, made.Pool, nil))
+	again := must(forecast.RedrawStated(t.Context(), of, made.Plan, made.Pool, nil))
 	if !reflect.DeepEqual(again, f) || !of.Forecast.Agrees(&again.Forecast) {
 		t.Errorf("%+v, drawn again %+v", f, again)
 	}
@@ -155,12 +156,12 @@ func TestStated(t *testing.T) {
 	}
 	older := of
 	older.Version--
-	if _, err := forecast.Repeat(t.Context(), older, made.Plan, made.Pool, nil); err == nil ||
+	if _, err := forecast.RedrawStated(t.Context(), older, made.Plan, made.Pool, nil); err == nil ||
 		!strings.Contains(err.Error(), "version") {
 		t.Errorf("drawn in another way: %v", err)
 	}
 	of.Forecast.Draws = 201
-	if _, err := forecast.Repeat(t.Context(), of, made.Plan, made.Pool, nil); err == nil ||
+	if _, err := forecast.RedrawStated(t.Context(), of, made.Plan, made.Pool, nil); err == nil ||
 		!strings.Contains(err.Error(), "more than is drawn again") {
 		t.Errorf("endless draws: %v", err)
 	}

@@ -156,9 +156,9 @@ func (c Chart) Legend() string {
 	return b.String()
 }
 
-// Poster draws charts as one picture, two per row and without shaded areas, above the first chart's
-// legend.
-func Poster(charts []Chart, title, words string) string {
+// CombineCharts draws charts as one picture, two per row and without shaded areas, above the first
+// chart's legend.
+func CombineCharts(charts []Chart, title, words string) string {
 	const legendHeight = 30
 	height := chartHeight * float64((len(charts)+1)/2)
 	var b strings.Builder

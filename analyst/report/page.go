@@ -166,7 +166,7 @@ func New(r study.Release, o Options) (Page, error) {
 	page := Page{
 		Title: "Study " + p.Name + ": what came out", Answer: report.Answer, Warnings: r.Result.Warnings, Lines: report.Lines,
 		Parties: r.Parties, Contributed: r.Contributed, Missing: r.Missing,
-		Guarantee: guarantee(p, r.Manifest), Removal: RemovalWords(p, r.Costs), NotProtected: r.NotProtected, Unit: p.Unit, Costs: r.Costs, Totals: r.Totals,
+		Guarantee: guarantee(p, r.Manifest), Removal: RemovalText(p, r.Costs), NotProtected: r.NotProtected, Unit: p.Unit, Costs: r.Costs, Totals: r.Totals,
 		NotVerified: "It was not verified here. caucus release verify recomputes all that it claims from the public pool.",
 		Study:       p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Plan: r.PlanHash.String(), Version: o.Software,
 	}
@@ -177,8 +177,8 @@ func New(r study.Release, o Options) (Page, error) {
 		page.Failed = slices.DeleteFunc(slices.Clone(found), func(f evidence.Finding) bool {
 			return f.Verdict != evidence.Fails
 		})
-		page.Answer = fmt.Sprintf("Do not believe this release: %s: %s", page.Failed[0].About,
-			page.Failed[0].Says)
+		page.Answer = fmt.Sprintf("Do not believe this release: %s: %s", page.Failed[0].Subject,
+			page.Failed[0].Text)
 	case measured != nil:
 		page.Answer, drawn = measured.Words(), measured.Chart
 	case page.Answer == "":
@@ -228,7 +228,7 @@ func New(r study.Release, o Options) (Page, error) {
 }
 
 func newTable(t study.ReportTable) table {
-	out := table{Title: t.Title, Head: t.Head, folded: t.Folded}
+	out := table{Title: t.Title, Head: t.Head, folded: t.Collapsed}
 	if more := len(t.Rows) - mostTableRows; more > 0 {
 		out.Title += fmt.Sprintf(" (%d further rows are in the release)", more)
 		t.Rows = t.Rows[:mostTableRows]

@@ -21,7 +21,7 @@ const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	chart := &study.ReportChart{Title: "accuracy on test records",
 		Note: "± is the standard deviation over 3 draws", Percent: true, Bars: []study.ReportBar{
-			{Name: "released", Value: .8, Low: .75, High: .85, Main: true}, study.IntervalBar(longName, .7, 0), {Name: "skewed", Value: .6, Low: .2, High: .65},
+			{Name: "released", Value: .8, Low: .75, High: .85, Main: true}, study.NewIntervalBar(longName, .7, 0), {Name: "skewed", Value: .6, Low: .2, High: .65},
 		}}
 	odds := &study.ReportChart{Title: "odds ratios", Ratio: true, Bars: []study.ReportBar{
 		{Name: "age: 10 more", Value: 1.6, Low: 1.4, High: 1.9}, {Name: longName, Value: .02, Low: 1e-9, High: 1e9},
@@ -32,8 +32,8 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 		Tables:  []table{newTable(study.ReportTable{Title: "columns", Head: []string{"column", "share", "released"}, Rows: [][]string{{longName, "0.5", "123"}, {"b", "1", "2"}}})},
 		Parties: 3, Contributed: []study.PartyID{"a", "b", longName}, Missing: []study.PartyID{"d"}, Unit: privacy.Record,
 		Guarantee: "much", NotProtected: []string{longName}, Costs: []study.ReleaseCost{{Output: "sums", Mechanism: "discrete-gaussian", Epsilon: 1, Delta: 1e-6, Rho: .02}},
-		Totals:   []study.UnitTotal{{Unit: privacy.Party, Why: "nothing is proved"}},
-		Findings: []foundGroup{{"DOES NOT HOLD", "fails", []evidence.Finding{{About: "signature", Verdict: evidence.Fails, Says: longName}}}},
+		Totals:   []study.UnitTotal{{Unit: privacy.Party, Reason: "nothing is proved"}},
+		Findings: []foundGroup{{"DOES NOT HOLD", "fails", []evidence.Finding{{Subject: "signature", Verdict: evidence.Fails, Text: longName}}}},
 		Study:    "s", Kind: "classify", Mechanism: "cross", Plan: strings.Repeat("0123456789abcdef", 4), Command: "caucus simulate " + longName,
 	}
 	many := study.ReportTable{Title: "columns by ward " + longName,
@@ -47,8 +47,8 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	otherPool := release
 	otherPool.OtherPool = longName + " is not the pool of this study"
 	refused.Failed =
-		[]evidence.Finding{{About: "signature", Verdict: evidence.Fails,
-			Says: "the release was changed, said " + longName}}
+		[]evidence.Finding{{Subject: "signature", Verdict: evidence.Fails,
+			Text: "the release was changed, said " + longName}}
 	pages := map[string][]byte{}
 	for name, page := range map[string]Page{"release": release, "refused": refused,
 		"pool": otherPool} {

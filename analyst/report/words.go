@@ -18,12 +18,12 @@ func guarantee(p study.Plan, m study.Manifest) string {
 	if m.Neighbours != "" {
 		s += " Compared are " + m.Neighbours + "."
 	}
-	return s + " " + p.Noise.Trust().Against
+	return s + " " + p.Noise.Trust().GuaranteeAgainst
 }
 
-// RemovalWords say what replacing one unit costs, and what adding or removing one costs, or why
+// RemovalText say what replacing one unit costs, and what adding or removing one costs, or why
 // that is unknown.
-func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
+func RemovalText(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
 	words := fmt.Sprintf("replacing one %s costs ε = %g", p.Unit, p.Epsilon)
 	switch {

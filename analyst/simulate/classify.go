@@ -22,9 +22,9 @@ import (
 type Classify struct {
 	Split
 	// Proposal is a proposal as for "caucus study create". Split sets parties, sizes and seed.
-	Proposal study.Proposal
-	Repeats  int
-	Shares   bool
+	Proposal     study.Proposal
+	Repeats      int
+	SecretShares bool
 	// Progress, if not nil, is called as contributions arrive.
 	Progress func(done, total int)
 }
@@ -41,8 +41,8 @@ type ClassifySummary struct {
 	// Output is the meaning of the classifier's numbers. Brier and Slope measure them as
 	// probabilities, even if they are scores (learners.ProbabilityFit).
 	Output classifier.Output `json:"output"`
-	Brier  Compared          `json:"brier"`
-	Slope  Compared          `json:"slope"`
+	Brier  NoisyAndExact     `json:"brier"`
+	Slope  NoisyAndExact     `json:"slope"`
 	// Map describes the first repeat's map. Kept is each column's share that the map keeps, absent
 	// if all is kept.
 	Map  string              `json:"map"`
@@ -75,8 +75,8 @@ type VoterSummary struct {
 	Alone   float64 `json:"alone"`
 }
 
-// Compared is a measure of the releases, and the same measure without noise.
-type Compared struct {
+// NoisyAndExact is a measure of the releases, and the same measure without noise.
+type NoisyAndExact struct {
 	Released    float64 `json:"released"`
 	ReleasedSD  float64 `json:"released_sd"`
 	Unperturbed float64 `json:"unperturbed"`
@@ -84,9 +84,9 @@ type Compared struct {
 
 // comparedFits compares the probabilities of the releases with those without noise, by the means
 // and standard deviations of both.
-func comparedFits(released, sd, clear learners.ProbabilityFit) (brier, slope Compared) {
-	return Compared{released.Brier, sd.Brier, clear.Brier},
-		Compared{released.Slope, sd.Slope, clear.Slope}
+func comparedFits(released, sd, clear learners.ProbabilityFit) (brier, slope NoisyAndExact) {
+	return NoisyAndExact{released.Brier, sd.Brier, clear.Brier},
+		NoisyAndExact{released.Slope, sd.Slope, clear.Slope}
 }
 
 const (
@@ -176,7 +176,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	}
 	p := task.Plan()
 	run, err := d.Run(ctx, task,
-		Options{Shares: s.Shares,
+		Options{SecretShares: s.SecretShares,
 			Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))})
 	if err != nil {
 		return classifyRepeat{}, err
@@ -221,7 +221,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 
 // locally returns the accuracies of the first parties (at most maxLocal), each with a classifier
 // fitted to its own records. The error is ctx's.
-func (d *Deal) locally(ctx context.Context, t study.Finisher) ([]float64, error) {
+func (d *DealtData) locally(ctx context.Context, t study.Finisher) ([]float64, error) {
 	p, learner, x := t.Plan(), t.Words().Learner, d.TestX(t)
 	encoded := sync.OnceValue(func() *mat.Dense { return d.Test.All().X })
 	out := make([]float64, min(len(d.Parties), maxLocal))
@@ -234,7 +234,7 @@ func (d *Deal) locally(ctx context.Context, t study.Finisher) ([]float64, error)
 			}
 			continue
 		}
-		model, features := classify.TrainLocal(ctx, p, classify.Chosen(learner, in.Voter),
+		model, features := classify.TrainLocal(ctx, p, classify.ChosenLearner(learner, in.Voter),
 			in.Records, d.rng, false)
 		on := x
 		if features == learners.EncodedFeatures {
@@ -257,7 +257,7 @@ func labelledOf(r *dataset.Records) (rows []int) {
 }
 
 // accuracies measures a run, and what it is compared with, on the test records. The error is ctx's.
-func (d *Deal) accuracies(ctx context.Context, t study.Finisher, run Run) (a Accuracies,
+func (d *DealtData) accuracies(ctx context.Context, t study.Finisher, run Run) (a Accuracies,
 	err error) {
 	p, x := t.Plan(), d.TestX(t)
 	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
@@ -280,7 +280,7 @@ func (d *Deal) accuracies(ctx context.Context, t study.Finisher, run Run) (a Acc
 }
 
 // Majority returns the share of the largest class among the labelled test records.
-func (d *Deal) Majority() (share float64) {
+func (d *DealtData) Majority() (share float64) {
 	counts := make([]int, len(d.Schema.Classes()))
 	labelled := 0
 	for _, y := range d.Test.Y {
@@ -294,7 +294,7 @@ func (d *Deal) Majority() (share float64) {
 }
 
 // Score returns the share of labelled test records that a task's classifier labels correctly.
-func (d *Deal) Score(t study.Finisher, r study.Result) (float64, error) {
+func (d *DealtData) Score(t study.Finisher, r study.Result) (float64, error) {
 	return score(r, d.TestX(t), d.Test.Y)
 }
 
@@ -316,7 +316,7 @@ func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
 
 // Votes returns the tally of the parties' exact votes on the pool, for code that counts votes in
 // another way. The task must be of kind classify and have parties that vote.
-func (d *Deal) Votes(t study.Finisher) (*aggregation.Tally, error) {
+func (d *DealtData) Votes(t study.Finisher) (*aggregation.Tally, error) {
 	of, ok := bodies.Of(t)
 	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.WeightColumns(
 		len(d.Schema.Classes())) {

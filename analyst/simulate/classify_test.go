@@ -24,7 +24,7 @@ func TestUnlabelled(t *testing.T) {
 		}
 		test := records.Select(conformance.Seq(0, 1000))
 		s, err := simulate.Classify{
-			Split:    simulate.Split{Schema: schema, Train: r.Encoded(), Test: test.Encoded(), PoolFraction: .25, Parties: 5, Seed: 1},
+			Split:    simulate.Split{Schema: schema, Train: r.AsTable(), Test: test.AsTable(), PoolFraction: .25, Parties: 5, Seed: 1},
 			Proposal: study.Proposal{Name: "s", Epsilon: 3, KindTerms: []byte(`{"tilt":true}`), Map: dataset.Components{Project: 12}}, Repeats: 1,
 		}.Run(context.Background())
 		if err != nil {
@@ -48,7 +48,7 @@ func TestMeansBeatVotesOfSmallParties(t *testing.T) {
 	schema, records := hospital(t, 8000)
 	run := func(mechanism string, delta float64) float64 {
 		s, err := simulate.Classify{
-			Split: simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .2, PoolRows: 500, Parties: 400, Seed: 1},
+			Split: simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .2, PoolRows: 500, Parties: 400, Seed: 1},
 			Proposal: study.Proposal{
 				Name: "s", Unit: privacy.Party, Epsilon: 1, Delta: &delta, Mechanism: mechanism, Map: dataset.Components{Project: 12},
 			},

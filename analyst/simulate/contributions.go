@@ -22,7 +22,7 @@ type contributions interface {
 	unperturbed(ctx context.Context) (study.Result, error)
 }
 
-func (d *Deal) contributions(t study.Finisher, lean bool) (contributions, error) {
+func (d *DealtData) contributions(t study.Finisher, lean bool) (contributions, error) {
 	if of, ok := bodies.Of(t); ok {
 		return &shared{Task: of, finisher: t.(bodies.Finisher), deal: d, lean: lean,
 			sum: bodies.NewClearSum(of.Statistic)}, nil
@@ -44,7 +44,7 @@ func (d *Deal) contributions(t study.Finisher, lean bool) (contributions, error)
 type shared struct {
 	bodies.Task
 	finisher bodies.Finisher
-	deal     *Deal
+	deal     *DealtData
 	lean     bool
 	sum      *bodies.ClearSum
 }
@@ -57,15 +57,15 @@ func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byt
 		}
 	}
 	switch noise := s.Plan().Noise; {
-	case noise.InClear():
-		body, err = s.Clear(vector, weight, s.deal.siteKey(i))
+	case noise.SumsInClear():
+		body, err = s.ClearBody(vector, weight, s.deal.siteKey(i))
 	case noise.Shared() && clear != nil:
 		body = clear
 	case noise.Shared():
 		body, err = s.Statistic.AppendClear(vector, weight)
 	default:
 		var draft study.Contribution
-		if draft, err = s.AtSite(vector, weight); err == nil {
+		if draft, err = s.ContributeWithNoise(vector, weight); err == nil {
 			body, err = m.body(ctx, draft, i)
 		}
 	}
@@ -82,7 +82,7 @@ func (s *shared) unperturbed(context.Context) (study.Result, error) {
 // with that mechanism gets the same contributions, for the result without noise.
 type drafted struct {
 	study.Finisher
-	deal  *Deal
+	deal  *DealtData
 	clear *machine
 }
 
@@ -128,14 +128,17 @@ type localSums []struct {
 	weight int64
 }
 
-// localSum returns party i's vector of a statistic. With Keep it outlives ctx, for later plans.
-func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
-	if !d.Keep {
+// localSum returns party i's vector of a statistic. With KeepComputations it outlives ctx, for
+// later plans.
+func (d *DealtData) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64,
+	weight int64) {
+	if !d.KeepComputations {
 		return t.Local(d.inputs(ctx, i))
 	}
 	p, w := t.Plan(), t.Words()
-	key := localSumKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism),
-		learner: w.Learner, shards: w.Shards}
+	key := localSumKey{pool: t.Pool(), unit: p.Unit,
+		statistic: classify.PartyComputation(p.Mechanism),
+		learner:   w.Learner, shards: w.Shards}
 	if key.statistic == "" {
 		key.statistic = t.Hash().String()
 	}

@@ -25,11 +25,12 @@ type Coverage struct {
 	// An interval of a quantile must contain the quantile's whole bin.
 	Population float64 `json:"population"`
 	Records    float64 `json:"records"`
-	// Least is the smallest Population of a single estimate, and LeastOf names the estimate.
-	Least   float64 `json:"least"`
-	LeastOf string  `json:"least_of"`
-	// Unknown is the share of draws without an estimate.
-	Unknown float64 `json:"unknown"`
+	// MinPopulation is the smallest Population of a single estimate, and MinEstimate names the
+	// estimate.
+	MinPopulation float64 `json:"least"`
+	MinEstimate   string  `json:"least_of"`
+	// UnknownShare is the share of draws without an estimate.
+	UnknownShare float64 `json:"unknown"`
 	// Error is the root mean square change of an estimate by noise. For means and deviations the
 	// unit is the column's range, on the logarithmic scale if the column has one. Error is absent
 	// for quantiles, and for deviations on a logarithmic scale.
@@ -56,7 +57,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool,
 	again, right := redraw{of: of}, newTruth(p)
 	for _, r := range parties {
 		right.add(r)
-		again.add(describe.Parts(p, r))
+		again.add(describe.AddendsOf(p, r))
 	}
 	truth, rng := right.table(), rand.New(rand.NewPCG(seed, 0x636f766572))
 	for draw := range repeats {
@@ -133,7 +134,7 @@ func (ht *heldTally) all() []Coverage {
 	var out []Coverage
 	for _, form := range []described.Measure{described.Share, described.Mean, described.SD,
 		described.QuantileMeasure} {
-		of, sum := Coverage{Measure: form, Least: 1}, held{}
+		of, sum := Coverage{Measure: form, MinPopulation: 1}, held{}
 		for _, h := range ht.of {
 			if h.named.Measure != form || h.draws == 0 {
 				continue
@@ -142,14 +143,15 @@ func (ht *heldTally) all() []Coverage {
 			sum.draws, sum.told, sum.population, sum.records = sum.draws+h.draws, sum.told+h.told,
 				sum.population+h.population, sum.records+h.records
 			sum.squares, sum.measured = sum.squares+h.squares, sum.measured+h.measured
-			if h.told > 0 && h.population/h.told < of.Least {
-				of.Least, of.LeastOf = h.population/h.told, h.named.Column+" "+h.named.What
+			if h.told > 0 && h.population/h.told < of.MinPopulation {
+				of.MinPopulation, of.MinEstimate = h.population/h.told,
+					h.named.Column+" "+h.named.What
 			}
 		}
 		if sum.told == 0 {
 			continue
 		}
-		of.Population, of.Records, of.Unknown = sum.population/sum.told, sum.records/sum.told,
+		of.Population, of.Records, of.UnknownShare = sum.population/sum.told, sum.records/sum.told,
 			1-sum.told/sum.draws
 		if sum.measured > 0 {
 			of.Error = math.Sqrt(sum.squares / sum.measured)

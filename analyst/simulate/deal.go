@@ -17,10 +17,10 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// Deal holds the data of one repeat: records divided into a public pool, virtual parties and a test
-// set. Any number of plans can run on one Deal, also at the same time. Its fields must not change
-// after the first plan.
-type Deal struct {
+// DealtData holds the data of one repeat: records divided into a public pool, virtual parties and a
+// test set. Any number of plans can run on one DealtData, also at the same time. Its fields must
+// not change after the first plan.
+type DealtData struct {
 	Schema dataset.Schema
 	// Pool holds the public rows, N×Dim encoded. PoolWeight has positive weights; nil: equal.
 	Pool       *mat.Dense
@@ -33,10 +33,10 @@ type Deal struct {
 	Voters []Voter
 	// Test is used only for measuring.
 	Test *dataset.EncodedTable
-	// Keep stores each party's computations for later plans that need the same computations, such
-	// as plans with other budgets and mechanisms. It takes memory for each party. The first plan
-	// with a number of shards decides which record is in which shard.
-	Keep bool
+	// KeepComputations stores each party's computations for later plans that need the same
+	// computations, such as plans with other budgets and mechanisms. It takes memory for each
+	// party. The first plan with a number of shards decides which record is in which shard.
+	KeepComputations bool
 
 	public *dataset.EncodedTable // the rows of Pool
 	marked *mat.Dense            // Pool with missing cells marked; nil: as Pool
@@ -57,7 +57,7 @@ type mappedPool struct {
 }
 
 // Size returns the numbers of parties and of their records.
-func (d *Deal) Size() study.Size {
+func (d *DealtData) Size() study.Size {
 	s := study.Size{Parties: len(d.Parties)}
 	for _, rows := range d.Parties {
 		s.Records += len(rows)
@@ -67,7 +67,7 @@ func (d *Deal) Size() study.Size {
 
 // Task makes a plan from a proposal by the steps of a real study, for the deal's parties and pool.
 // The deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
-func (d *Deal) Task(s study.Proposal) (study.Finisher, error) {
+func (d *DealtData) Task(s study.Proposal) (study.Finisher, error) {
 	fail := func(err error) (study.Finisher, error) { return nil, fmt.Errorf("simulate: %w", err) }
 	s.Seed = d.seed
 	p, err := complete(s, d.Schema, d.Size())
@@ -115,7 +115,7 @@ func virtualRoster(parties int) (roster []study.PartyID) {
 }
 
 // mapPool returns the pool under the plan's map, fitted once for all plans with the same map.
-func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
+func (d *DealtData) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 	c, err := planning.ChooseMap(p, d.Size(), c, d.Pool)
 	if err != nil {
 		return mappedPool{}, err
@@ -129,7 +129,7 @@ func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 	if on.by, err = d.fitComponents(c); err != nil {
 		return on, err
 	}
-	on.pool = auxdata.Virtual(d.Pool, on.by)
+	on.pool = auxdata.NewSimulated(d.Pool, on.by)
 	if d.marked != nil {
 		on.pool.MissingMarked = d.marked
 	}
@@ -146,7 +146,7 @@ func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 }
 
 // TestX returns the test records under a task's map.
-func (d *Deal) TestX(t study.Finisher) *mat.Dense {
+func (d *DealtData) TestX(t study.Finisher) *mat.Dense {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	x, ok := d.testX[t.Pool()]
@@ -167,12 +167,12 @@ func mapped(p study.Plan, records *dataset.EncodedTable) *mat.Dense {
 	}
 	x := mat.NewDense(records.Len(), p.Map.Dim(), nil)
 	for first, block := range records.Blocks() {
-		x.Slice(first, first+block.Len(), 0, p.Map.Dim()).(*mat.Dense).Copy(p.Mapped(block))
+		x.Slice(first, first+block.Len(), 0, p.Map.Dim()).(*mat.Dense).Copy(p.MapRecords(block))
 	}
 	return x
 }
 
-func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
+func (d *DealtData) fitComponents(c dataset.Components) (dataset.Map, error) {
 	m, err := c.Fit(d.Schema, d.Pool)
 	if err != nil {
 		return m, fmt.Errorf("project the pool: %w", err)
@@ -181,24 +181,26 @@ func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
 }
 
 // siteKey is party i's secret, which a simulation makes from its seed.
-func (d *Deal) siteKey(i int) []byte { return binary.BigEndian.AppendUint64(nil, d.seed+uint64(i)) }
+func (d *DealtData) siteKey(i int) []byte {
+	return binary.BigEndian.AppendUint64(nil, d.seed+uint64(i))
+}
 
 // Inputs are party i's records under its own made-up key, as Run gives them to its task. The same
 // deal gives the same inputs.
-func (d *Deal) Inputs(i int) study.Inputs {
+func (d *DealtData) Inputs(i int) study.Inputs {
 	in := study.NewInputs(d.Private.Select(d.Parties[i]), d.siteKey(i))
 	in.Voter = d.voter(i).Voter
 	return in
 }
 
 // inputs returns party i's inputs. If ctx ends, training stops and the run fails.
-func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
+func (d *DealtData) inputs(ctx context.Context, i int) study.Inputs {
 	in := d.Inputs(i)
-	in.Within = func() (context.Context, func(bool)) { return ctx, func(bool) {} }
+	in.TimeLimit = func() (context.Context, func(bool)) { return ctx, func(bool) {} }
 	return in
 }
 
-func (d *Deal) voter(i int) Voter {
+func (d *DealtData) voter(i int) Voter {
 	if len(d.Voters) == 0 {
 		return Voter{}
 	}

@@ -19,7 +19,7 @@ func hospital(t testing.TB, records int) (dataset.Schema, *dataset.Records) {
 	return schema, all
 }
 
-func deal(t testing.TB, s simulate.Split) *simulate.Deal {
+func deal(t testing.TB, s simulate.Split) *simulate.DealtData {
 	t.Helper()
 	d, err := s.Deal(0)
 	if err != nil {
@@ -32,11 +32,11 @@ func deal(t testing.TB, s simulate.Split) *simulate.Deal {
 // the release that Classify makes.
 func TestKeptChangesNothing(t *testing.T) {
 	schema, records := hospital(t, 2000)
-	split := simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .25,
+	split := simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .25,
 		Parties: 20,
 		Seed:    4}
 	d := deal(t, split)
-	d.Keep = true
+	d.KeepComputations = true
 	party, delta := privacy.Party, 1e-6
 	for _, of := range []study.Proposal{
 		{Mechanism: "tally", Unit: party, Epsilon: 3, Delta: &delta},
@@ -52,7 +52,7 @@ func TestKeptChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := d.Run(context.Background(), task, simulate.Options{Lean: true})
+			got, err := d.Run(context.Background(), task, simulate.Options{SkipUnperturbed: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestSimulationRepeats(t *testing.T) {
 	schema, records := hospital(t, 2000)
 	run := func(seed uint64) simulate.ClassifySummary {
 		s, err := simulate.Classify{
-			Split:    simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .25, Parties: 60, Seed: seed},
+			Split:    simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .25, Parties: 60, Seed: seed},
 			Proposal: study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 3, Map: dataset.Components{Project: 10}}, Repeats: 2,
 		}.Run(context.Background())
 		if err != nil {
@@ -100,7 +100,7 @@ func TestSimulationRepeats(t *testing.T) {
 func TestDealUnevenly(t *testing.T) {
 	schema, records := hospital(t, 1600)
 	spread := func(concentration float64) (gap float64) {
-		d := deal(t, simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .25,
+		d := deal(t, simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .25,
 			Parties: 6, Concentration: concentration, Seed: 2})
 		seen := make([]int, d.Private.Len())
 		low, high := 1., 0.
@@ -133,15 +133,15 @@ func TestDealUnevenly(t *testing.T) {
 // is refused.
 func TestPoolWeightsCount(t *testing.T) {
 	schema, records := hospital(t, 1600)
-	split := simulate.Split{Schema: schema, Train: records.Encoded(),
-		Pool: records.Select(conformance.Seq(0, 200)).Encoded(), Parties: 10, Seed: 1}
+	split := simulate.Split{Schema: schema, Train: records.AsTable(),
+		Pool: records.Select(conformance.Seq(0, 200)).AsTable(), Parties: 10, Seed: 1}
 	of := study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 30,
 		Map: dataset.Components{Project: 5}}
 	run := func(weight []float64) (study.Plan, string) {
 		s := split
 		s.PoolWeight = weight
 		d := deal(t, s)
-		d.Keep = true
+		d.KeepComputations = true
 		task, err := d.Task(of)
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestPoolWeightsCount(t *testing.T) {
 // impossible hold-out is refused.
 func TestHeldOutParties(t *testing.T) {
 	schema, records := hospital(t, 2000)
-	split := simulate.Split{Schema: schema, Train: records.Encoded(), TestParties: true,
+	split := simulate.Split{Schema: schema, Train: records.AsTable(), TestParties: true,
 		PoolFraction: .25, Parties: 5, Seed: 3}
 	if records.Party == nil {
 		records.Party = make([]string, records.Len())
@@ -211,7 +211,7 @@ func TestHeldOutParties(t *testing.T) {
 // its learners draw are not those of another.
 func TestVirtualPartiesHaveKeys(t *testing.T) {
 	schema, records := hospital(t, 400)
-	d := deal(t, simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .25,
+	d := deal(t, simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .25,
 		Parties: 20})
 	seen := map[string]bool{}
 	for i := range d.Parties {

@@ -26,7 +26,7 @@ func small(t *testing.T) Classify {
 	}
 	all = all.Select(rand.New(rand.NewPCG(1, 1)).Perm(all.Len()))
 	return Classify{
-		Split:    Split{Schema: schema, Train: all.Encoded(), PoolFraction: .25, Parties: 3, Seed: 1},
+		Split:    Split{Schema: schema, Train: all.AsTable(), PoolFraction: .25, Parties: 3, Seed: 1},
 		Proposal: study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 1, KindTerms: []byte(`{"learner":"any"}`)}, Repeats: 1,
 	}
 }

@@ -48,8 +48,8 @@ type EvaluateSummary struct {
 	Classes  []EvaluateClass `json:"classes"`
 	// Recalibrated applies the calibration line of the first release, for the first class, to
 	// scores of test records that no model was fitted to.
-	Recalibrated *Recalibrated     `json:"recalibrated,omitempty"`
-	Released     judged.Evaluation `json:"released"`
+	Recalibrated *RecalibrationSummary `json:"recalibrated,omitempty"`
+	Released     judged.Evaluation     `json:"released"`
 }
 
 // EvaluateClass holds the errors for one class against all others: first all records, then each
@@ -61,37 +61,37 @@ type EvaluateClass struct {
 
 // EvaluateSubgroup holds the results for all records, or for the records of one level.
 type EvaluateSubgroup struct {
-	Name    string          `json:"name"`
-	Records int             `json:"records"`
-	Numbers []EvaluateError `json:"numbers"`
+	Name    string         `json:"name"`
+	Records int            `json:"records"`
+	Numbers []NumberErrors `json:"numbers"`
 }
 
-// EvaluateError describes the errors of one number over all repeats.
-type EvaluateError struct {
+// NumberErrors describes the errors of one number over all repeats.
+type NumberErrors struct {
 	Number string `json:"number"`
 	// Truth is the number for the parties' records, from exact scores without bins or noise.
 	Truth float64 `json:"truth"`
-	// First is the first release's number, with its 95 % interval for noise and sampling.
-	First validation.Number `json:"first"`
+	// FirstRelease is the first release's number, with its 95 % interval for noise and sampling.
+	FirstRelease validation.Number `json:"first"`
 	// Error is the mean distance of the released number from the truth, Bias the mean difference,
 	// and SD the mean standard deviation that the release states for the noise.
 	Error float64 `json:"error"`
 	Bias  float64 `json:"bias"`
 	SD    float64 `json:"sd"`
-	// Known is the share of repeats in which noise left the number known. Error, Bias, SD and
-	// Covered are over these repeats.
-	Known float64 `json:"known"`
-	// Covered is the share of these repeats in which the interval for noise alone contains the
-	// truth. KnownPopulation and CoveredPopulation are like Known and Covered, for the interval for
-	// noise and sampling, and for records that each repeat draws from the parties' records with
-	// replacement.
-	Covered           float64 `json:"covered"`
-	KnownPopulation   float64 `json:"known_population"`
-	CoveredPopulation float64 `json:"covered_population"`
+	// KnownShare is the share of repeats in which noise left the number known. Error, Bias, SD and
+	// CoveredShare are over these repeats.
+	KnownShare float64 `json:"known"`
+	// CoveredShare is the share of these repeats in which the interval for noise alone contains the
+	// truth. KnownPopulationShare and CoveredPopulationShare are like KnownShare and CoveredShare,
+	// for the interval for noise and sampling, and for records that each repeat draws from the
+	// parties' records with replacement.
+	CoveredShare           float64 `json:"covered"`
+	KnownPopulationShare   float64 `json:"known_population"`
+	CoveredPopulationShare float64 `json:"covered_population"`
 }
 
-// Recalibrated compares scores before and after recalibration.
-type Recalibrated struct {
+// RecalibrationSummary compares scores before and after recalibration.
+type RecalibrationSummary struct {
 	Records int                         `json:"records"`
 	Before  validation.ExactPerformance `json:"before"`
 	After   validation.ExactPerformance `json:"after"`
@@ -123,7 +123,7 @@ func (e Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	if err != nil {
 		return fail(err)
 	}
-	judge, ok := judged.JudgeOf(task)
+	judge, ok := judged.RecordEvaluatorOf(task)
 	if !ok {
 		return fail(errors.New("simulate: the proposal is of another kind than evaluate"))
 	}
@@ -149,7 +149,7 @@ func (e Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	return out, nil
 }
 
-func (e Evaluate) task(d *Deal, size study.Size) (study.Finisher, error) {
+func (e Evaluate) task(d *DealtData, size study.Size) (study.Finisher, error) {
 	of := e.Proposal
 	of.Seed = d.seed
 	var err error
@@ -161,7 +161,7 @@ func (e Evaluate) task(d *Deal, size study.Size) (study.Finisher, error) {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
 	p.Records = cmp.Or(p.Records, max(1, size.Records/max(size.Parties, 1)))
-	pool := auxdata.Virtual(d.Pool, p.Map)
+	pool := auxdata.NewSimulated(d.Pool, p.Map)
 	if d.PoolWeight != nil {
 		if pool, err = pool.WithWeights(d.PoolWeight); err != nil {
 			return nil, fmt.Errorf("simulate: %w", err)
@@ -195,7 +195,7 @@ func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records,
 	return m, nil
 }
 
-func (e Evaluate) measure(ctx context.Context, t study.Finisher, judge judged.Judge,
+func (e Evaluate) measure(ctx context.Context, t study.Finisher, judge judged.RecordEvaluator,
 	population *dataset.Records, out *EvaluateSummary) error {
 	of, _ := bodies.Of(t)
 	cells := judge.CellsOf(population)
@@ -219,7 +219,7 @@ func (e Evaluate) measure(ctx context.Context, t study.Finisher, judge judged.Ju
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			ledger := privacy.Simulation(e.Seed ^ 0x6e6f697365 + uint64(repeat*draws+i))
+			ledger := privacy.NewSimulation(e.Seed ^ 0x6e6f697365 + uint64(repeat*draws+i))
 			released, err := study.ReleaseRequests(ctx, ledger, t.Hash(), requests)
 			if err != nil {
 				return err
@@ -269,7 +269,7 @@ func newErrors(out *EvaluateSummary, truth []judged.ExactEvaluation) *errorsOf {
 			for _, n := range numbersOf(of, exact) {
 				if !math.IsNaN(n.truth) {
 					g.Numbers = append(g.Numbers,
-						EvaluateError{Number: n.name, Truth: n.truth, First: n.number})
+						NumberErrors{Number: n.name, Truth: n.truth, FirstRelease: n.number})
 				}
 			}
 			made.Subgroups = append(made.Subgroups, g)
@@ -312,31 +312,31 @@ func numbersOf(of judged.Subgroup, exact validation.ExactPerformance) []namedNum
 }
 
 func (e *errorsOf) add(same, anew judged.Evaluation) {
-	e.eachNumber(same, func(into *EvaluateError, n namedNumber) {
+	e.eachNumber(same, func(into *NumberErrors, n namedNumber) {
 		if !n.number.Known() {
 			return
 		}
-		into.Known++
+		into.KnownShare++
 		into.Error += math.Abs(n.number.Value - n.truth)
 		into.Bias += n.number.Value - n.truth
 		into.SD += n.number.NoiseSD
 		if n.number.Covers(n.truth) {
-			into.Covered++
+			into.CoveredShare++
 		}
 	})
-	e.eachNumber(anew, func(into *EvaluateError, n namedNumber) {
+	e.eachNumber(anew, func(into *NumberErrors, n namedNumber) {
 		if n.number.Known() {
-			into.KnownPopulation++
+			into.KnownPopulationShare++
 		}
 		if n.number.Covers(n.truth) {
-			into.CoveredPopulation++
+			into.CoveredPopulationShare++
 		}
 	})
 }
 
 // eachNumber calls for each number with a truth, with the errors that belong to the number.
 func (e *errorsOf) eachNumber(of judged.Evaluation,
-	call func(into *EvaluateError, n namedNumber)) {
+	call func(into *NumberErrors, n namedNumber)) {
 	for at, c := range of.Classes {
 		k := 0
 		e.each(c, e.truth[at], func(_ string, of judged.Subgroup,
@@ -354,22 +354,23 @@ func (e *errorsOf) eachNumber(of judged.Evaluation,
 }
 
 func (e *errorsOf) finish(repeats int) {
-	e.eachNumber(e.out.Released, func(n *EvaluateError, _ namedNumber) {
-		if n.Known > 0 {
-			n.Error, n.Bias, n.SD, n.Covered = n.Error/n.Known, n.Bias/n.Known,
-				n.SD/n.Known, n.Covered/n.Known
+	e.eachNumber(e.out.Released, func(n *NumberErrors, _ namedNumber) {
+		if n.KnownShare > 0 {
+			n.Error, n.Bias, n.SD, n.CoveredShare = n.Error/n.KnownShare, n.Bias/n.KnownShare,
+				n.SD/n.KnownShare, n.CoveredShare/n.KnownShare
 		}
-		if n.KnownPopulation > 0 {
-			n.CoveredPopulation /= n.KnownPopulation
+		if n.KnownPopulationShare > 0 {
+			n.CoveredPopulationShare /= n.KnownPopulationShare
 		}
-		n.Known, n.KnownPopulation = n.Known/float64(repeats),
-			n.KnownPopulation/float64(repeats)
+		n.KnownShare, n.KnownPopulationShare = n.KnownShare/float64(repeats),
+			n.KnownPopulationShare/float64(repeats)
 	})
 }
 
 // recalibrated applies the released calibration line to test records. It returns nil if there is no
 // line.
-func recalibrated(judge judged.Judge, test *dataset.Records, of judged.Subgroup) *Recalibrated {
+func recalibrated(judge judged.RecordEvaluator, test *dataset.Records,
+	of judged.Subgroup) *RecalibrationSummary {
 	z, yes := judge.Scores(test)
 	before := validation.MeasureExactly(z, yes, true)
 	if !of.Slope.Bounded() || !of.Intercept.Known() || math.IsNaN(before.Slope) {
@@ -379,6 +380,6 @@ func recalibrated(judge judged.Judge, test *dataset.Records, of judged.Subgroup)
 	for i, v := range z {
 		after[i] = of.Intercept.Value + of.Slope.Value*v
 	}
-	return &Recalibrated{Records: len(z), Before: before,
+	return &RecalibrationSummary{Records: len(z), Before: before,
 		After: validation.MeasureExactly(after, yes, true)}
 }

@@ -20,7 +20,7 @@ func ExampleClassify() {
 		panic(err)
 	}
 	s, err := simulate.Classify{
-		Split:    simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .1, Parties: 200, Seed: 1},
+		Split:    simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .1, Parties: 200, Seed: 1},
 		Proposal: study.Proposal{Name: "readmission", Unit: privacy.Party, Epsilon: 3, Map: dataset.Components{Project: 10}},
 		Repeats:  1,
 	}.Run(context.Background())
@@ -42,12 +42,12 @@ func ExampleDeal() {
 	if err != nil {
 		panic(err)
 	}
-	deal, err := simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .1,
+	deal, err := simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .1,
 		PoolRows: 500, Parties: 12, Seed: 1}.Deal(0)
 	if err != nil {
 		panic(err)
 	}
-	deal.Keep = true
+	deal.KeepComputations = true
 	var score [2]float64
 	for i, epsilon := range []float64{.01, 3} {
 		task, err := deal.Task(study.Proposal{Name: "readmission", Epsilon: epsilon,

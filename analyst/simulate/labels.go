@@ -41,8 +41,8 @@ type LabelsSummary struct {
 	MajorityClass float64           `json:"majority_class"`
 	// Output, Brier and Slope are as in ClassifySummary.
 	Output classifier.Output `json:"output"`
-	Brier  Compared          `json:"brier"`
-	Slope  Compared          `json:"slope"`
+	Brier  NoisyAndExact     `json:"brier"`
+	Slope  NoisyAndExact     `json:"slope"`
 	// Probabilities describes the repeats whose outputs are probabilities, nil if there are none.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
 	// TrueShares are the class shares of the first repeat, and Shares their estimates.
@@ -54,11 +54,11 @@ type LabelsSummary struct {
 // Probabilities summarises the repeats whose outputs are probabilities.
 type Probabilities struct {
 	Repeats int `json:"repeats"`
-	// Held counts the repeats whose released interval of the slope contains the slope on the test
-	// records.
-	Held  int      `json:"slope_held"`
-	Brier Compared `json:"brier"`
-	Slope Compared `json:"slope"`
+	// CoveredSlopes counts the repeats whose released interval of the slope contains the slope on
+	// the test records.
+	CoveredSlopes int           `json:"slope_held"`
+	Brier         NoisyAndExact `json:"brier"`
+	Slope         NoisyAndExact `json:"slope"`
 }
 
 // labelsRepeat is what one repeat measures. meanOf sees its exported numbers.
@@ -145,7 +145,7 @@ func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 		if c := r.result.Classifier.Calibration; c != nil {
 			of = append(of, r)
 			if slope := c.Slope * r.Released.Slope; c.Low <= slope && slope <= c.High {
-				called.Held++
+				called.CoveredSlopes++
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 	return out, err
 }
 
-func (l *labelsRepeat) measure(d *Deal) error {
+func (l *labelsRepeat) measure(d *DealtData) error {
 	clear := learners.LabelChannel{Keep: 1, Classes: len(d.Schema.Label.Classes)}
 	x := mapped(l.plan, d.Test)
 	model, err := l.result.Classifier.Linear()

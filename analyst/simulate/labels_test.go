@@ -19,7 +19,7 @@ func TestLabelSimulation(t *testing.T) {
 	schema, all := hospital(t, 8000)
 	run := func(mechanism string, epsilon float64) simulate.LabelsSummary {
 		s, err := simulate.Labels{
-			Split: simulate.Split{Schema: schema, Train: all.Encoded(), PoolFraction: 0.1, Parties: 4, Seed: 3},
+			Split: simulate.Split{Schema: schema, Train: all.AsTable(), PoolFraction: 0.1, Parties: 4, Seed: 3},
 			Proposal: study.Proposal{
 				Name: "test", Kind: "labels", Mechanism: mechanism, Epsilon: epsilon,
 				Map: dataset.Components{Project: 15, Whiten: 0.5, Analysis: dataset.PCA},
@@ -58,7 +58,7 @@ func TestLabelSimulation(t *testing.T) {
 		one.Y[i] = 0
 	}
 	_, err = simulate.Labels{
-		Split:    simulate.Split{Schema: schema, Train: one.Encoded(), PoolFraction: 0.1, Parties: 4},
+		Split:    simulate.Split{Schema: schema, Train: one.AsTable(), PoolFraction: 0.1, Parties: 4},
 		Proposal: study.Proposal{Name: "test", Kind: "labels"}, Repeats: 1,
 	}.Run(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "at least two classes") {
@@ -73,7 +73,7 @@ func TestLabelMeasures(t *testing.T) {
 	schema.Label.Classes = append(schema.Label.Classes, "unseen")
 	measured := func(test *dataset.Records) (simulate.LabelsSummary, error) {
 		return simulate.Labels{
-			Split:    simulate.Split{Schema: schema, Train: all.Encoded(), Test: test.Encoded(), PoolFraction: 0.1, Parties: 2},
+			Split:    simulate.Split{Schema: schema, Train: all.AsTable(), Test: test.AsTable(), PoolFraction: 0.1, Parties: 2},
 			Proposal: study.Proposal{Name: "test", Kind: "labels", Lambda: 0.01, Map: dataset.Components{Project: 5}}, Repeats: 1,
 		}.Run(context.Background())
 	}

@@ -22,7 +22,7 @@ func TestRecordsTakeLittleMemory(t *testing.T) {
 	config := public.DefaultHospitalConfig()
 	config.Records = 40_000
 	table, schema := public.Hospitals(config)
-	records, _, err := schema.EncodeLabelledLater(table, nil)
+	records, _, err := schema.EncodeLabelledLazily(table, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,8 +86,8 @@ func TestQueryCoverage(t *testing.T) {
 				}
 				for _, epsilon := range testlevel.Of(t, set.epsilons, 1) {
 					s := Reweigh{
-						Schema: schema, Proposal: study.Proposal{Name: "coverage", Kind: "reweigh", Epsilon: epsilon}, Records: records.Encoded(),
-						Group: holds(group), Share: set.share, Query: make([]float64, rows), Parties: 5, Repeats: 1, Seed: 3,
+						Schema: schema, Proposal: study.Proposal{Name: "coverage", Kind: "reweigh", Epsilon: epsilon}, Records: records.AsTable(),
+						Group: holds(group), PrivateShare: set.share, Query: make([]float64, rows), Parties: 5, Repeats: 1, Seed: 3,
 					}
 					for repeat := range testlevel.N(t, 1, 2) {
 						d, err := s.deal(repeat)
@@ -98,7 +98,8 @@ func TestQueryCoverage(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						run, err := d.Run(context.Background(), task, Options{Lean: true})
+						run, err := d.Run(context.Background(), task,
+							Options{SkipUnperturbed: true})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -116,7 +117,7 @@ func TestQueryCoverage(t *testing.T) {
 							for _, v := range of(h, d.private) {
 								truth += v / float64(len(d.private))
 							}
-							a, err := weighed.Answer(run.Release, task.Pool(), of(h, d.pool))
+							a, err := weighed.EstimateQuery(run.Release, task.Pool(), of(h, d.pool))
 							if err != nil {
 								t.Fatal(err)
 							}

@@ -71,30 +71,31 @@ type RatioSummary struct {
 	Features   string            `json:"features"`
 	Classes    int               `json:"classes"`
 	Sets       int               `json:"sets"`
-	// Made is the skew of the sets that each party makes from its records, 0 if each party is one
-	// set.
-	Made       float64            `json:"made,omitempty"`
-	SetSize    float64            `json:"set_size"`
-	Targets    int                `json:"targets"`
-	TargetSize int                `json:"target_size"`
-	L1         RatioL1            `json:"l1"`
-	ByShare    []RatioShareResult `json:"by_share,omitempty"`
-	// AE, RAE and NKLD are further errors of the estimates (ratio.Error). Intervals is the share of
-	// targets with intervals. Coverage is the share of 95 % intervals that contain the class's
-	// share.
-	AE        float64 `json:"ae"`
-	RAE       float64 `json:"rae"`
-	NKLD      float64 `json:"nkld"`
-	Coverage  float64 `json:"coverage"`
-	Intervals float64 `json:"intervals"`
-	// Doubted is the share of targets that no mixture of the classes explained.
-	Doubted   float64 `json:"doubted"`
-	Condition float64 `json:"condition"`
+	// MadeSetSkew is the skew of the sets that each party makes from its records, 0 if each party
+	// is one set.
+	MadeSetSkew float64            `json:"made,omitempty"`
+	SetSize     float64            `json:"set_size"`
+	Targets     int                `json:"targets"`
+	TargetSize  int                `json:"target_size"`
+	L1          RatioL1            `json:"l1"`
+	ByShare     []RatioShareResult `json:"by_share,omitempty"`
+	// AE, RAE and NKLD are further errors of the estimates (ratio.Error). IntervalShare is the
+	// share of targets with intervals. Coverage is the share of 95 % intervals that contain the
+	// class's share.
+	AE            float64 `json:"ae"`
+	RAE           float64 `json:"rae"`
+	NKLD          float64 `json:"nkld"`
+	Coverage      float64 `json:"coverage"`
+	IntervalShare float64 `json:"intervals"`
+	// PoorFitShare is the share of targets that no mixture of the classes explained.
+	PoorFitShare float64 `json:"doubted"`
+	Condition    float64 `json:"condition"`
 	// Width is the kernel's γ times the pool's median squared distance.
 	Width       float64 `json:"width"`
 	UploadBytes float64 `json:"upload_bytes_per_party"`
-	// Refused counts repeats whose sets allowed no estimate. Other numbers then use uniform shares.
-	Refused int `json:"refused,omitempty"`
+	// RefusedReleases counts repeats whose sets allowed no estimate. Other numbers then use uniform
+	// shares.
+	RefusedReleases int `json:"refused,omitempty"`
 }
 
 const maxTargeted = 10_000_000
@@ -205,12 +206,12 @@ func (s Ratio) summary(done []ratioRepeat) (RatioSummary, error) {
 		Classes: len(p.Schema.Label.Classes), Sets: s.Sets, SetSize: mean.SetSize,
 		Targets: s.Targets, TargetSize: s.TargetSize, L1: meanL1(trials),
 		AE: errs.Released.AE, RAE: errs.Released.RAE, NKLD: errs.Released.NKLD,
-		Coverage:  errs.Covered / max(errs.Interval, 1/float64(len(trials))),
-		Intervals: errs.Interval, Doubted: errs.Doubted, Condition: mean.Condition,
-		Width: mean.Width, UploadBytes: mean.UploadBytes, Refused: refused,
+		Coverage:      errs.Covered / max(errs.Interval, 1/float64(len(trials))),
+		IntervalShare: errs.Interval, PoorFitShare: errs.Doubted, Condition: mean.Condition,
+		Width: mean.Width, UploadBytes: mean.UploadBytes, RefusedReleases: refused,
 	}
 	if terms.Sets == studyratio.SetsMade {
-		out.Made = terms.Skew
+		out.MadeSetSkew = terms.Skew
 	}
 	for k, shares := range s.TargetShares {
 		var of []ratioTrial
@@ -257,7 +258,7 @@ func (s Ratio) once(ctx context.Context, index int) (ratioRepeat, error) {
 	return out, err
 }
 
-func (s Ratio) deal(index int) (*Deal, error) {
+func (s Ratio) deal(index int) (*DealtData, error) {
 	d, err := s.divide(index)
 	if err != nil {
 		return nil, err
@@ -267,7 +268,7 @@ func (s Ratio) deal(index int) (*Deal, error) {
 	return d, err
 }
 
-func (s Ratio) task(d *Deal) (task study.Finisher, scale float64, err error) {
+func (s Ratio) task(d *DealtData) (task study.Finisher, scale float64, err error) {
 	fail := func(err error) (study.Finisher, float64, error) {
 		return nil, 0, fmt.Errorf("simulate: %w", err)
 	}
@@ -279,7 +280,7 @@ func (s Ratio) task(d *Deal) (task study.Finisher, scale float64, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	if scale, err = studyratio.Scale(on.pool); err != nil {
+	if scale, err = studyratio.MedianDistance(on.pool); err != nil {
 		return fail(err)
 	}
 	of, err := s.proposal(scale)
@@ -356,7 +357,7 @@ func (s Ratio) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share [
 	return samples, share, nil
 }
 
-func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
+func (s Ratio) measure(of *ratioRepeat, d *DealtData) error {
 	c := len(s.Schema.Label.Classes)
 	samples, share, err := s.targets(d.Test.Y, d.rng)
 	if err != nil {

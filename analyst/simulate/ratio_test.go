@@ -18,7 +18,7 @@ func TestRatioSimulation(t *testing.T) {
 	terms.Fourier = 200
 	delta := 1e-5
 	s := simulate.Ratio{
-		Split:    simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .2, Seed: 5},
+		Split:    simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .2, Seed: 5},
 		Proposal: study.Proposal{Name: "s", Kind: "ratio", Epsilon: 1, Delta: &delta}, Terms: terms,
 		Sets: 6, SetSize: 300, Skew: .7, Targets: testlevel.N(t, 5, 10), TargetSize: 300,
 		Repeats: 1,
@@ -52,7 +52,7 @@ func TestRatioSimulationHidesRecords(t *testing.T) {
 	terms := studyratio.DefaultTerms()
 	terms.Features, terms.Fourier = studyratio.FeaturesNoisyEmbedding, 100
 	got, err := simulate.Ratio{
-		Split:    simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .1, PoolRows: 1000, Seed: 5},
+		Split:    simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .1, PoolRows: 1000, Seed: 5},
 		Proposal: study.Proposal{Name: "s", Kind: "ratio", Epsilon: 1}, Terms: terms,
 		Sets: 8, SetSize: 1200, Skew: .8, Targets: 20, TargetSize: 500,
 		Repeats: 1,

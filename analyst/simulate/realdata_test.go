@@ -76,7 +76,7 @@ func TestRealData(t *testing.T) {
 			schema, train, test := knownRecords(t, c.set, c.holdOut)
 			delta := 1e-6
 			s, err := simulate.Classify{
-				Split: simulate.Split{Schema: schema, Train: train.Encoded(), Test: test.Encoded(), PoolFraction: .25, PoolRows: testlevel.N(t, 2500, 10_000), Parties: c.parties, Seed: 1},
+				Split: simulate.Split{Schema: schema, Train: train.AsTable(), Test: test.AsTable(), PoolFraction: .25, PoolRows: testlevel.N(t, 2500, 10_000), Parties: c.parties, Seed: 1},
 				Proposal: study.Proposal{
 					Name: "real data", Unit: c.unit, Epsilon: c.epsilon, Delta: &delta, Mechanism: c.mechanism, Noise: c.noise, KindTerms: fmt.Appendf(nil, `{"shards":%d}`, c.shards),
 					Map: dataset.Components{Project: 30},

@@ -47,7 +47,7 @@ func (r *redraw) draw(ctx context.Context, rng *rand.Rand) ([]int64, []int64, in
 		if err != nil {
 			return err
 		}
-		out, err := study.ReleaseRequests(ctx, privacy.Simulation(rng.Uint64()), r.of.Hash(),
+		out, err := study.ReleaseRequests(ctx, privacy.NewSimulation(rng.Uint64()), r.of.Hash(),
 			requests)
 		if err != nil {
 			return err
@@ -67,13 +67,13 @@ func (r *redraw) draw(ctx context.Context, rng *rand.Rand) ([]int64, []int64, in
 		for j, v := range own {
 			sample[j] += v
 		}
-		if p.Noise.AtSite() {
+		if p.Noise.AddedAtSite() {
 			if err := release(own, int64(of.records)); err != nil {
 				return nil, nil, 0, err
 			}
 		}
 	}
-	for !p.Noise.AtSite() && draws < p.Noise.Draws(len(r.parties)) {
+	for !p.Noise.AddedAtSite() && draws < p.Noise.Draws(len(r.parties)) {
 		if err := release(sample, r.weight); err != nil {
 			return nil, nil, 0, err
 		}

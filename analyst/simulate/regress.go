@@ -26,20 +26,20 @@ type RegressSummary struct {
 	// Released is the first draw's release, True least squares of all records.
 	Released leastsquares.Table `json:"released"`
 	True     leastsquares.Table `json:"true"`
-	Measured *RegressMeasured   `json:"coefficients,omitempty"`
+	Measured *RegressMeasures   `json:"coefficients,omitempty"`
 }
 
-// RegressMeasured is measured in many draws of noise and records, over all coefficients that are
+// RegressMeasures is measured in many draws of noise and records, over all coefficients that are
 // known. Coefficients are standardised: of the outcome's scale, by the columns' scales.
-type RegressMeasured struct {
-	// RMSE is the root mean squared error of a released coefficient, Alone that of least squares of
-	// the largest site's records alone, without noise.
-	RMSE  float64 `json:"rmse"`
-	Alone float64 `json:"alone_rmse"`
-	// Coverage is the share of 95 % intervals that hold the population's coefficient; Least is the
-	// smallest of one coefficient that at least half of the draws know.
-	Coverage float64 `json:"coverage"`
-	Least    float64 `json:"least"`
+type RegressMeasures struct {
+	// RMSE is the root mean squared error of a released coefficient, SiteAloneRMSE that of least
+	// squares of the largest site's records alone, without noise.
+	RMSE          float64 `json:"rmse"`
+	SiteAloneRMSE float64 `json:"alone_rmse"`
+	// Coverage is the share of 95 % intervals that hold the population's coefficient; MinCoverage
+	// is the smallest of one coefficient that at least half of the draws know.
+	Coverage    float64 `json:"coverage"`
+	MinCoverage float64 `json:"least"`
 	// WidthRatio is the mean width of an interval, divided by that without noise; nil where that is
 	// 0.
 	WidthRatio *float64 `json:"width_ratio,omitempty"`
@@ -95,7 +95,7 @@ func (r Regress) Run(ctx context.Context) (RegressSummary, error) {
 	return out, nil
 }
 
-// regressErrors adds up, over draws, what RegressMeasured tells.
+// regressErrors adds up, over draws, what RegressMeasures tells.
 type regressErrors struct {
 	task        study.Finisher
 	moments     *regress.Moments
@@ -177,18 +177,18 @@ func (r *regressErrors) draw(ctx context.Context, rng *rand.Rand) error {
 	return nil
 }
 
-func (r *regressErrors) measured(draws float64) *RegressMeasured {
+func (r *regressErrors) measured(draws float64) *RegressMeasures {
 	seen, held := 0., 0.
-	out := &RegressMeasured{Least: 1}
+	out := &RegressMeasures{MinCoverage: 1}
 	for j, n := range r.seen {
 		seen, held = seen+n, held+r.held[j]
 		if n >= draws/2 {
-			out.Least = min(out.Least, r.held[j]/n)
+			out.MinCoverage = min(out.MinCoverage, r.held[j]/n)
 		}
 	}
 	out.Unknown = float64(len(r.seen)) - seen/draws
 	seen = max(seen, 1)
-	out.RMSE, out.Alone = math.Sqrt(r.off/seen), math.Sqrt(r.alone/seen)
+	out.RMSE, out.SiteAloneRMSE = math.Sqrt(r.off/seen), math.Sqrt(r.alone/seen)
 	out.Coverage, out.WidthRatio = held/seen, ratioOf(r.width, r.bare)
 	return out
 }

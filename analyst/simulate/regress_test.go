@@ -46,7 +46,7 @@ features:
 	if p.KindTerms, err = study.EncodeTerms(terms); err != nil {
 		t.Fatal(err)
 	}
-	out, err := simulate.Regress{Split: simulate.Split{Schema: s, Train: records.Encoded(),
+	out, err := simulate.Regress{Split: simulate.Split{Schema: s, Train: records.AsTable(),
 		PoolFraction: .2, Parties: 4, Seed: 1}, Proposal: p, Repeats: 3}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -9,16 +9,16 @@ import (
 	"caucus/study"
 )
 
-// Rehearse runs a plan by the steps of a real study, with simulation ledgers. parties has Inputs
+// RunPlan runs a plan by the steps of a real study, with simulation ledgers. parties has Inputs
 // for each name of the roster, or fewer, which several parties then share: they contribute the same
 // with different noise. The plan is marked as simulated. The result depends only on the inputs and
 // the plan's seed.
-func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool,
+func RunPlan(ctx context.Context, p study.Plan, pool *auxdata.Pool,
 	parties []study.Inputs) (study.Release, error) {
 	return rehearse(ctx, p, pool, len(parties), func(i int) study.Inputs { return parties[i] })
 }
 
-// rehearse is Rehearse among parties that are asked for their inputs one after the other.
+// rehearse is RunPlan among parties that are asked for their inputs one after the other.
 func rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties int,
 	inputs func(i int) study.Inputs) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
@@ -70,9 +70,9 @@ func rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties int
 // countAll makes and rehearses a plan of a kind that counts the records of all parties as they are,
 // missing cells marked. No records are set aside for tests, and a twentieth is the pool unless the
 // split says otherwise.
-func (s Split) countAll(ctx context.Context, of study.Proposal) (*Deal, study.Finisher,
+func (s Split) countAll(ctx context.Context, of study.Proposal) (*DealtData, study.Finisher,
 	study.Release, error) {
-	fail := func(err error) (*Deal, study.Finisher, study.Release, error) {
+	fail := func(err error) (*DealtData, study.Finisher, study.Release, error) {
 		return nil, nil, study.Release{}, err
 	}
 	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20)

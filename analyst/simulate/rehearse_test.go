@@ -14,14 +14,14 @@ import (
 
 // Rehearse a plan with virtual parties before asking real ones: the same inputs give the same
 // release, which protects nobody and is marked as simulated.
-func ExampleRehearse_threeHospitals() {
+func ExampleRunPlan_threeHospitals() {
 	table, schema := public.Hospitals(public.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
 		SizeSkew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed, err := planning.Propose(study.Proposal{
+	proposed, err := planning.ProposePlan(study.Proposal{
 		Name: "readmission", Epsilon: 4, Records: 400, Minimum: 3, Map: dataset.Components{Project: 5},
 		Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.WithoutFormat(), table.Select(rows[:400]))
@@ -37,7 +37,7 @@ func ExampleRehearse_threeHospitals() {
 			}
 			parties = append(parties, study.NewInputs(records, []byte{byte(i)}))
 		}
-		release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool,
+		release, err := simulate.RunPlan(context.Background(), proposed.Plan, proposed.Pool,
 			parties)
 		if err != nil {
 			panic(err)

@@ -19,13 +19,14 @@ import (
 type Reweigh struct {
 	Schema   dataset.Schema
 	Proposal study.Proposal
-	// Records holds all records, and Group marks the records of a group. A share Share of the
-	// group's records and 1−Share of the other records are private. The rest are the pool.
-	Records *dataset.EncodedTable
-	Group   []bool
-	Share   float64
-	// HoldOut is the share of the private records that is set aside for tests.
-	HoldOut float64
+	// Records holds all records, and Group marks the records of a group. A share PrivateShare of
+	// the group's records and 1−PrivateShare of the other records are private. The rest are the
+	// pool.
+	Records      *dataset.EncodedTable
+	Group        []bool
+	PrivateShare float64
+	// HoldOutShare is the share of the private records that is set aside for tests.
+	HoldOutShare float64
 	// Query has a number for each record. The study estimates the mean of these numbers over the
 	// private records.
 	Query []float64
@@ -33,9 +34,10 @@ type Reweigh struct {
 	Parties, PerParty int
 	Repeats           int
 	Seed              uint64
-	// Lean omits the answer without noise, which is half of the work. Unperturbed is then NaN.
-	Lean     bool
-	Progress func(done, total int)
+	// SkipUnperturbed omits the answer without noise, which is half of the work. Unperturbed is
+	// then NaN.
+	SkipUnperturbed bool
+	Progress        func(done, total int)
 }
 
 // ReweighSummary is the result of a simulation. Truth, Unweighted, Estimate and Unperturbed are
@@ -57,14 +59,14 @@ type ReweighSummary struct {
 	Bias            float64 `json:"bias"`
 	UnperturbedRMSE float64 `json:"unperturbed_rmse"`
 	UnweightedRMSE  float64 `json:"unweighted_rmse"`
-	// Intervals is the share of repeats whose answer has an interval. Coverage is the share of
+	// IntervalShare is the share of repeats whose answer has an interval. Coverage is the share of
 	// these intervals that contain the truth, and Width their mean width.
-	Intervals float64 `json:"intervals"`
-	Coverage  float64 `json:"coverage"`
-	Width     float64 `json:"interval_width"`
-	// R2 and Moved are means of the fields of fitting.QueryEstimate.
-	R2    float64 `json:"r_squared"`
-	Moved float64 `json:"distance_moved"`
+	IntervalShare float64 `json:"intervals"`
+	Coverage      float64 `json:"coverage"`
+	Width         float64 `json:"interval_width"`
+	// R2 and MovedByWeights are means of the fields of fitting.QueryEstimate.
+	R2             float64 `json:"r_squared"`
+	MovedByWeights float64 `json:"distance_moved"`
 	// ForecastSD is the mean standard deviation, by noise and sampling, that releases state for
 	// answers.
 	ForecastSD    float64 `json:"forecast_sd"`
@@ -95,10 +97,10 @@ func (s Reweigh) Check() error {
 		return fmt.Errorf("simulate: %d records, %d group marks and %d query answers: give one each", n, len(s.Group), len(s.Query))
 	case group == 0 || group == n:
 		return fmt.Errorf("simulate: the split puts %d of %d records into one group: choose a value that some records have and others do not", group, n)
-	case !(s.Share > 0 && s.Share <= 1):
-		return fmt.Errorf("simulate: a share of %v of the group is private: give a number above 0 and at most 1", s.Share)
-	case !(s.HoldOut >= 0 && s.HoldOut < 1):
-		return fmt.Errorf("simulate: a share of %v of the private records is held out: give a number from 0 to below 1", s.HoldOut)
+	case !(s.PrivateShare > 0 && s.PrivateShare <= 1):
+		return fmt.Errorf("simulate: a share of %v of the group is private: give a number above 0 and at most 1", s.PrivateShare)
+	case !(s.HoldOutShare >= 0 && s.HoldOutShare < 1):
+		return fmt.Errorf("simulate: a share of %v of the private records is held out: give a number from 0 to below 1", s.HoldOutShare)
 	case s.Parties < 1:
 		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
 	}
@@ -118,8 +120,8 @@ func (s Reweigh) Split(rng *rand.Rand) (private, pool []int) {
 			others = append(others, i)
 		}
 	}
-	g := int(math.Round(s.Share * float64(len(group))))
-	o := int(math.Round((1 - s.Share) * float64(len(others))))
+	g := int(math.Round(s.PrivateShare * float64(len(group))))
+	o := int(math.Round((1 - s.PrivateShare) * float64(len(others))))
 	private = append(append(private, group[:g]...), others[:o]...)
 	pool = append(append(pool, group[g:]...), others[o:]...)
 	rng.Shuffle(len(private), func(i, j int) { private[i], private[j] = private[j], private[i] })
@@ -137,8 +139,8 @@ func (s Reweigh) Run(ctx context.Context) (ReweighSummary, error) {
 	}
 	out, _ := meanOf(done)
 	out.Summary = done[0].Summary
-	if out.Intervals > 0 {
-		out.Coverage, out.Width = out.Coverage/out.Intervals, out.Width/out.Intervals
+	if out.IntervalShare > 0 {
+		out.Coverage, out.Width = out.Coverage/out.IntervalShare, out.Width/out.IntervalShare
 	}
 	var errors, clear, raw []float64
 	for _, r := range done {
@@ -160,18 +162,18 @@ func rms(v []float64) float64 {
 }
 
 type dealt struct {
-	*Deal
+	*DealtData
 	private, pool, test []int
 }
 
 func (s Reweigh) deal(index int) (dealt, error) {
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
 	private, pool := s.Split(rng)
-	held := int(s.HoldOut * float64(len(private)))
+	held := int(s.HoldOutShare * float64(len(private)))
 	d := dealt{private: private[held:], pool: pool, test: private[:held]}
 	switch n := len(d.private); {
 	case len(pool) < 2:
-		return d, fmt.Errorf("simulate: a share of %v leaves %d records for the pool: choose another", s.Share, len(pool))
+		return d, fmt.Errorf("simulate: a share of %v leaves %d records for the pool: choose another", s.PrivateShare, len(pool))
 	case s.Parties > n:
 		return d, fmt.Errorf("simulate: %d parties for %d private records: give at most as many parties as records", s.Parties, n)
 	}
@@ -181,7 +183,7 @@ func (s Reweigh) deal(index int) (dealt, error) {
 			parties[i] = rows[:s.PerParty]
 		}
 	}
-	d.Deal = &Deal{
+	d.DealtData = &DealtData{
 		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Subset(d.private), Parties: parties,
 		Test: s.Records.Subset(d.test), rng: rng, seed: rng.Uint64(),
 	}
@@ -199,7 +201,8 @@ func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
 		return fail(err)
 	}
 	run, err := d.Run(ctx, task,
-		Options{Lean: s.Lean, Progress: progressOf(s.Progress, index, s.Repeats, s.Parties)})
+		Options{SkipUnperturbed: s.SkipUnperturbed,
+			Progress: progressOf(s.Progress, index, s.Repeats, s.Parties)})
 	if err != nil {
 		return fail(err)
 	}
@@ -224,18 +227,18 @@ func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
 	for i, row := range d.pool {
 		b[i] = s.Query[row]
 	}
-	answer, err := weighed.Answer(run.Release, out.Pool, b)
+	answer, err := weighed.EstimateQuery(run.Release, out.Pool, b)
 	if err != nil {
 		return err
 	}
 	out.Unweighted, out.Estimate = stat.Mean(b, nil), answer.Estimate
-	out.ForecastSD, out.R2, out.Moved = math.Hypot(answer.NoiseSD,
+	out.ForecastSD, out.R2, out.MovedByWeights = math.Hypot(answer.NoiseSD,
 		answer.PoolSamplingSD), answer.R2, answer.MovedByWeights
 	for _, row := range d.private {
 		out.Truth += s.Query[row] / float64(len(d.private))
 	}
 	if answer.Low != nil {
-		out.Intervals, out.Width = 1, *answer.High-*answer.Low
+		out.IntervalShare, out.Width = 1, *answer.High-*answer.Low
 		if *answer.Low <= out.Truth && out.Truth <= *answer.High {
 			out.Coverage = 1
 		}

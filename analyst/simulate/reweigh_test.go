@@ -77,7 +77,7 @@ func TestReweighAdult(t *testing.T) {
 			}
 			r, err := simulate.Reweigh{
 				Schema: schema, Proposal: study.Proposal{Name: "adult", Kind: "reweigh", Epsilon: c.epsilon * noise, Mechanism: c.mechanism, Lambda: c.lambda, KindTerms: terms},
-				Records: records.Encoded(), Group: men, Share: .9, Query: query, Parties: c.parties, Repeats: c.repeats, Seed: 1,
+				Records: records.AsTable(), Group: men, PrivateShare: .9, Query: query, Parties: c.parties, Repeats: c.repeats, Seed: 1,
 			}.Run(context.Background())
 			if err != nil {
 				t.Fatal(err)
@@ -96,7 +96,7 @@ func TestReweighAdult(t *testing.T) {
 	for _, mechanism := range []string{"logistic", "logistic-paper"} {
 		s := simulate.Reweigh{
 			Schema: schema, Proposal: study.Proposal{Name: "adult", Kind: "reweigh", Epsilon: .1 * noise, Mechanism: mechanism, Lambda: .1},
-			Records: records.Encoded(), Group: men, Share: .9, Query: query, Parties: 1, Repeats: 10, Seed: 1, Lean: true,
+			Records: records.AsTable(), Group: men, PrivateShare: .9, Query: query, Parties: 1, Repeats: 10, Seed: 1, SkipUnperturbed: true,
 		}
 		r, err := s.Run(context.Background())
 		if err != nil {
@@ -113,7 +113,7 @@ func TestReweighAdult(t *testing.T) {
 	for _, lambda := range []float64{.001, .1, 10} {
 		r, err := simulate.Reweigh{
 			Schema: schema, Proposal: study.Proposal{Name: "adult", Kind: "reweigh", Epsilon: 1, Mechanism: "entropy", Lambda: lambda},
-			Records: records.Encoded(), Group: men, Share: .9, Query: query, Parties: 1, Repeats: 1, Seed: 1,
+			Records: records.AsTable(), Group: men, PrivateShare: .9, Query: query, Parties: 1, Repeats: 1, Seed: 1,
 		}.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)

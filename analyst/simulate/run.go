@@ -31,11 +31,11 @@ type Run struct {
 // Options say how faithfully a run follows a real study. A lean run leaves out Run.Unperturbed,
 // which takes a second fit.
 type Options struct {
-	Lean bool
-	// Shares makes, proves and checks every party's secret shares in plans with
-	// study.NoiseAggregators. Without Shares, the servers get shares of the sum, which is faster.
-	// Only the noise in the results differs.
-	Shares bool
+	SkipUnperturbed bool
+	// SecretShares makes, proves and checks every party's secret shares in plans with
+	// study.NoiseAggregators. Without SecretShares, the servers get shares of the sum, which is
+	// faster. Only the noise in the results differs.
+	SecretShares bool
 	// Progress, if not nil, is called as contributions arrive, one at a time.
 	Progress func(done int)
 }
@@ -43,17 +43,17 @@ type Options struct {
 // Run runs a task that the deal made, by the steps of a real study (package life). The parties
 // contribute in parallel, through simulation ledgers. The order of their contributions does not
 // affect the result.
-func (d *Deal) Run(ctx context.Context, t study.Finisher, o Options) (Run, error) {
+func (d *DealtData) Run(ctx context.Context, t study.Finisher, o Options) (Run, error) {
 	fail := func(err error) (Run, error) { return Run{}, err }
 	m, err := newMachine(t)
 	if err != nil {
 		return fail(err)
 	}
-	from, err := d.contributions(t, o.Lean)
+	from, err := d.contributions(t, o.SkipUnperturbed)
 	if err != nil {
 		return fail(err)
 	}
-	two, err := m.aggregated(o.Shares)
+	two, err := m.aggregated(o.SecretShares)
 	if err != nil {
 		return fail(err)
 	}
@@ -79,7 +79,7 @@ func (d *Deal) Run(ctx context.Context, t study.Finisher, o Options) (Run, error
 		out.UploadBytes = float64(two.bytes)
 	}
 	out.UploadBytes /= float64(len(d.Parties))
-	if !o.Lean {
+	if !o.SkipUnperturbed {
 		if out.Unperturbed, err = from.unperturbed(ctx); err != nil {
 			return fail(err)
 		}
@@ -111,9 +111,9 @@ func newMachine(t study.Finisher) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{Finisher: t, study: life.New(p, t.Hash()), ledger: privacy.Simulation(p.Seed),
+	m := &machine{Finisher: t, study: life.New(p, t.Hash()), ledger: privacy.NewSimulation(p.Seed),
 		canonical: canonical}
-	if _, err := m.study.Step(life.Opened{}); err != nil {
+	if _, err := m.study.Step(life.StudyOpened{}); err != nil {
 		return nil, err
 	}
 	m.gathered, err = study.NewAccumulator(t)
@@ -137,7 +137,8 @@ func (m *machine) aggregated(real bool) (*servers, error) {
 // body makes party i's body from its contribution, through its ledger. It is safe for concurrent
 // use.
 func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]byte, error) {
-	released, err := study.ReleaseRequests(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)),
+	released, err := study.ReleaseRequests(ctx,
+		privacy.NewSimulation(m.study.Plan.Seed+1+uint64(i)),
 		m.study.Hash, draft.Requests)
 	if err != nil {
 		return nil, err
@@ -146,22 +147,23 @@ func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]
 }
 
 func (m *machine) receive(i int, body []byte) error {
-	return Receive(m.study, m.gathered, m.study.Plan.Roster[i], body)
+	return ReceiveContribution(m.study, m.gathered, m.study.Plan.Roster[i], body)
 }
 
-// Adder takes contributions: a study.Accumulator or a study.Sum.
-type Adder interface {
+// ContributionSink takes contributions: a study.Accumulator or a study.Sum.
+type ContributionSink interface {
 	study.Checker
 	Add(body []byte) error
 }
 
-// Receive does what a coordinator does with a contribution: it checks the body, records it and adds
-// it.
-func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
+// ReceiveContribution does what a coordinator does with a contribution: it checks the body, records
+// it and adds it.
+func ReceiveContribution(s *life.Study, to ContributionSink, party study.PartyID,
+	body []byte) error {
 	if err := to.Check(body); err != nil {
 		return err
 	}
-	if _, err := s.Step(life.Contributed{Party: party, Plan: s.Hash,
+	if _, err := s.Step(life.ContributionReceived{Party: party, Plan: s.Hash,
 		Body: sha256.Sum256(body)}); err != nil {
 		return err
 	}
@@ -175,14 +177,14 @@ func (m *machine) Finish(s study.Contributions, released []privacy.Published) (s
 }
 
 func (m *machine) conclude(ctx context.Context) (study.Release, error) {
-	if _, err := m.study.Step(life.FoldDone{Contributions: len(m.study.Received)}); err != nil {
+	if _, err := m.study.Step(life.SumDone{Contributions: len(m.study.Received)}); err != nil {
 		return study.Release{}, err
 	}
 	t := m.Finisher
 	if m.gathered.Sum != nil {
 		t = m
 	}
-	release, err := life.Conclude(ctx, m.study, t, m.gathered.Summed(), m.ledger)
+	release, err := life.Conclude(ctx, m.study, t, m.gathered.Contributions(), m.ledger)
 	if err != nil {
 		return release, err
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // hospitalDeal deals generated hospital data to this number of parties and makes a task.
-func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Finisher) {
+func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*DealtData, study.Finisher) {
 	t.Helper()
 	c := public.DefaultHospitalConfig()
 	c.Records = 3000
@@ -32,7 +32,7 @@ func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Split{Schema: schema, Train: records.Encoded(), PoolFraction: .4, Parties: parties,
+	d, err := Split{Schema: schema, Train: records.AsTable(), PoolFraction: .4, Parties: parties,
 		Seed: 5}.Deal(0)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestAggregators(t *testing.T) {
 			var results [2]study.Result
 			want = released
 			for i, real := range []bool{false, true} {
-				run, err := d.Run(t.Context(), task, Options{Shares: real})
+				run, err := d.Run(t.Context(), task, Options{SecretShares: real})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -186,7 +186,7 @@ func joined(t *testing.T, sums [2]secret.SecretShare) []int64 {
 }
 
 func matrixOf(b bodies.Task) *secret.Matrix {
-	if m, ok := b.Statistic.(bodies.Multiplied); ok {
+	if m, ok := b.Statistic.(bodies.MatrixStatistic); ok {
 		return m.Matrix()
 	}
 	return nil
@@ -200,7 +200,7 @@ func once(t *testing.T, b bodies.Task, sum []int64, weight int64) []int64 {
 		t.Fatal(err)
 	}
 	requests[0].Mechanism = privacy.Unperturbed{}
-	out, err := study.ReleaseRequests(t.Context(), privacy.Simulation(1), b.Hash(), requests)
+	out, err := study.ReleaseRequests(t.Context(), privacy.NewSimulation(1), b.Hash(), requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,15 +277,15 @@ func knownSplit(t *testing.T, name string) Split {
 		}
 		return records
 	}
-	split := Split{Schema: known.Schema.WithoutFormat(), Train: load("train").Encoded(),
+	split := Split{Schema: known.Schema.WithoutFormat(), Train: load("train").AsTable(),
 		PoolFraction: .25,
 		PoolRows:     2000, Seed: 1}
 	if known.HasTest() {
-		split.Test = load("test").Encoded()
+		split.Test = load("test").AsTable()
 	}
 	if most := testlevel.N(t, 4000, 24_000); split.Train.Len() > most {
 		split.Train = split.Train.Select(rand.New(rand.NewPCG(1,
-			1)).Perm(split.Train.Len())[:most]).Encoded()
+			1)).Perm(split.Train.Len())[:most]).AsTable()
 	}
 	return split
 }
@@ -297,7 +297,7 @@ func measure(t *testing.T, name string, split Split, places []study.Noise, repea
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Keep = true
+		d.KeepComputations = true
 		for _, epsilon := range []float64{.1, .3, 1} {
 			for _, noise := range places {
 				of := study.Proposal{Name: "s", Unit: privacy.Record, Noise: noise,
@@ -306,7 +306,7 @@ func measure(t *testing.T, name string, split Split, places []study.Noise, repea
 				if err != nil {
 					t.Fatal(err)
 				}
-				run, err := d.Run(context.Background(), task, Options{Lean: true})
+				run, err := d.Run(context.Background(), task, Options{SkipUnperturbed: true})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -98,14 +98,14 @@ func checkProposal(s study.Proposal, schema dataset.Schema, size study.Size) err
 }
 
 // Deal divides the records of a repeat. The result depends only on the seed and the repeat.
-func (s Split) Deal(repeat int) (*Deal, error) {
+func (s Split) Deal(repeat int) (*DealtData, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	return s.dealt(repeat)
 }
 
-func (s Split) dealt(repeat int) (*Deal, error) {
+func (s Split) dealt(repeat int) (*DealtData, error) {
 	d, err := s.divide(repeat)
 	if err != nil {
 		return nil, err
@@ -123,9 +123,10 @@ func (s Split) dealt(repeat int) (*Deal, error) {
 }
 
 // divide sets the test set and the pool aside. It assigns no records to parties.
-func (s Split) divide(repeat int) (*Deal, error) {
+func (s Split) divide(repeat int) (*DealtData, error) {
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(repeat)))
-	d := &Deal{Schema: s.Schema, Test: s.Test, PoolWeight: s.PoolWeight, Voters: s.Voters, rng: rng}
+	d := &DealtData{Schema: s.Schema, Test: s.Test, PoolWeight: s.PoolWeight, Voters: s.Voters,
+		rng: rng}
 	rows := rng.Perm(s.Train.Len())
 	switch {
 	case s.TestParties:

@@ -34,33 +34,33 @@ type SurvivalSummary struct {
 	// Released is the first draw's release, True the life table without noise on the same bins.
 	Released lifetable.Table   `json:"released"`
 	True     lifetable.Table   `json:"true"`
-	Measured *SurvivalMeasured `json:"survival,omitempty"`
+	Measured *SurvivalMeasures `json:"survival,omitempty"`
 }
 
-// SurvivalMeasured is measured in many draws of noise and, for RatiosMeasured and all but SupError,
-// of records. A part is nil, and not in the JSON, if no draw showed such a thing.
-type SurvivalMeasured struct {
-	*CurvesMeasured
-	*RatiosMeasured
+// SurvivalMeasures is measured in many draws of noise and, for HazardRatioMeasures and all but
+// SupError, of records. A part is nil, and not in the JSON, if no draw showed such a thing.
+type SurvivalMeasures struct {
+	*CurveMeasures
+	*HazardRatioMeasures
 }
 
-// CurvesMeasured is about the ends of curves' intervals.
-type CurvesMeasured struct {
+// CurveMeasures is about the ends of curves' intervals.
+type CurveMeasures struct {
 	// SupError is the median, over draws with a curve, of the largest distance from that without
 	// noise.
 	SupError float64 `json:"sup_error"`
 	// Coverage is the share of 95 % intervals that hold the population's survival, over all
-	// intervals, groups and draws. Least is the smallest of a single interval, of those that are
-	// shown at least half as often as the one shown most.
-	Coverage float64 `json:"coverage"`
-	Least    float64 `json:"least"`
+	// intervals, groups and draws. MinCoverage is the smallest of a single interval, of those that
+	// are shown at least half as often as the one shown most.
+	Coverage    float64 `json:"coverage"`
+	MinCoverage float64 `json:"least"`
 	// WidthRatio is the mean width of an interval beside the one without noise; nil if those have
 	// no width, because nobody has the event.
 	WidthRatio *float64 `json:"width_ratio,omitempty"`
 }
 
-// RatiosMeasured is about the hazard ratio of the second group.
-type RatiosMeasured struct {
+// HazardRatioMeasures is about the hazard ratio of the second group.
+type HazardRatioMeasures struct {
 	// LogHazardRatioSD is the standard deviation, by noise, of the ratio's logarithm.
 	LogHazardRatioSD float64 `json:"log_hazard_ratio_sd"`
 	// RatioCoverage is the share of intervals that hold the population's ratio.
@@ -120,7 +120,7 @@ func (s Survival) Run(ctx context.Context) (SurvivalSummary, error) {
 	return out, err
 }
 
-// survivalErrors adds up, over draws, what SurvivalMeasured tells.
+// survivalErrors adds up, over draws, what SurvivalMeasures tells.
 type survivalErrors struct {
 	truth           lifetable.Table
 	held, seen      map[[2]int]float64 // by group and interval
@@ -167,28 +167,28 @@ func (s *survivalErrors) add(whole, sample lifetable.Table) {
 	}
 }
 
-func (s *survivalErrors) measured() *SurvivalMeasured {
-	var out SurvivalMeasured
+func (s *survivalErrors) measured() *SurvivalMeasures {
+	var out SurvivalMeasures
 	held, seen, most := 0., 0., 0.
 	for at, n := range s.seen {
 		held, seen, most = held+s.held[at], seen+n, max(most, n)
 	}
 	if seen > 0 {
-		c := CurvesMeasured{Coverage: held / seen, Least: 1,
+		c := CurveMeasures{Coverage: held / seen, MinCoverage: 1,
 			WidthRatio: ratioOf(s.width, s.clear)}
 		for at, n := range s.seen {
 			if n >= most/2 {
-				c.Least = min(c.Least, s.held[at]/n)
+				c.MinCoverage = min(c.MinCoverage, s.held[at]/n)
 			}
 		}
 		if len(s.sup) > 0 {
 			slices.Sort(s.sup)
 			c.SupError = stat.Quantile(.5, stat.Empirical, s.sup, nil)
 		}
-		out.CurvesMeasured = &c
+		out.CurveMeasures = &c
 	}
 	if s.ratios > 0 {
-		out.RatiosMeasured = &RatiosMeasured{RatioCoverage: s.covered / s.ratios}
+		out.HazardRatioMeasures = &HazardRatioMeasures{RatioCoverage: s.covered / s.ratios}
 		if len(s.logs) > 1 {
 			out.LogHazardRatioSD = stat.StdDev(s.logs, nil)
 		}
@@ -197,7 +197,7 @@ func (s *survivalErrors) measured() *SurvivalMeasured {
 }
 
 func measureSurvival(ctx context.Context, t study.Finisher, again redraw, truth lifetable.Table,
-	repeats int, seed uint64) (*SurvivalMeasured, error) {
+	repeats int, seed uint64) (*SurvivalMeasures, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x7375727669766572))
 	errs := survivalErrors{truth: truth, held: map[[2]int]float64{}, seen: map[[2]int]float64{}}
 	for range repeats {

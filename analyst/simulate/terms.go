@@ -13,10 +13,10 @@ type Terms struct {
 
 // RecordTerms are for every kind.
 type RecordTerms struct {
-	Dataset  string `yaml:"dataset" help:"a known data set whose records the virtual parties hold"`
-	Train    string `yaml:"train" file:"yes" help:"file of the labelled records that the virtual parties hold: CSV (also packed), Excel, Parquet"`
-	Generate int    `yaml:"generate" help:"how many records of made-up hospitals to generate where no data are given; default: as many as parties and records need, else 24000"`
-	Repeats  int    `yaml:"repeats" help:"repeats with other splits and noise"`
+	Dataset          string `yaml:"dataset" help:"a known data set whose records the virtual parties hold"`
+	Train            string `yaml:"train" file:"yes" help:"file of the labelled records that the virtual parties hold: CSV (also packed), Excel, Parquet"`
+	GeneratedRecords int    `yaml:"generate" help:"how many records of made-up hospitals to generate where no data are given; default: as many as parties and records need, else 24000"`
+	Repeats          int    `yaml:"repeats" help:"repeats with other splits and noise"`
 }
 
 // PartyTerms are for kinds that can give each party its own records.

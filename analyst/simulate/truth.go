@@ -57,7 +57,7 @@ func (t *truth) add(r *dataset.Records) {
 	}
 	t.records += int64(r.Len())
 	for i, class := range r.Y {
-		if r.IsOutside(i) {
+		if r.IsExcluded(i) {
 			continue
 		}
 		row, group := r.X.RawRowView(i), class
@@ -82,7 +82,7 @@ func (n *numbers) add(row []float64, group int) {
 
 // table returns the table of all added records.
 func (t *truth) table() described.Table {
-	out := described.ExactOf(t.plan, t.sum, t.records)
+	out := described.ExactTableOfSum(t.plan, t.sum, t.records)
 	for _, c := range out.Columns {
 		at := slices.IndexFunc(t.numbers, func(n numbers) bool { return n.Column == c.Column })
 		if at < 0 {

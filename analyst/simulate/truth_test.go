@@ -53,7 +53,7 @@ features:
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, _, err := s.EncodeLater(table)
+	held, _, err := s.EncodeLazily(table)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,22 +37,22 @@ type Study struct {
 	Model string `yaml:"-"`
 	// Simulate holds the rehearsal terms of the study's kind.
 	Simulate Simulation `yaml:"-"`
-	// Files lists the input files that the terms name.
-	Files []string `yaml:"-"`
-	// Replaced has a sentence for each term of the file that the command line changed.
-	Replaced []string `yaml:"-"`
+	// InputFiles lists the input files that the terms name.
+	InputFiles []string `yaml:"-"`
+	// OverrideNotes has a sentence for each term of the file that the command line changed.
+	OverrideNotes []string `yaml:"-"`
 
 	given map[string]bool
 }
 
-// Gives reports whether the file or the command line sets a term. key is a whole Term.Key.
-func (s Study) Gives(key string) bool { return s.given[key] }
+// HasTerm reports whether the file or the command line sets a term. key is a whole Term.Key.
+func (s Study) HasTerm(key string) bool { return s.given[key] }
 
 // Setting is a term's value from a command line.
 type Setting struct {
 	Name, Value string
-	// Typed is the setting as the user typed it, for errors: --set tilt=yes, --epsilon 1.
-	Typed string
+	// AsTyped is the setting as the user typed it, for errors: --set tilt=yes, --epsilon 1.
+	AsTyped string
 }
 
 // SettingError is an error in a setting on the command line.
@@ -62,7 +62,7 @@ type SettingError struct{ error }
 func (s SettingError) Unwrap() error { return s.error }
 
 func settingError(s Setting, err error) error {
-	return SettingError{fmt.Errorf("%s: %w", s.Typed, err)}
+	return SettingError{fmt.Errorf("%s: %w", s.AsTyped, err)}
 }
 
 // ErrZeroEpsilon refuses an epsilon of 0, because a 0 in Proposal means the default.
@@ -122,7 +122,7 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 	for _, t := range table {
 		if n := file.Find(strings.Split(t.Key, ".")...); t.file && !t.out && n != nil &&
 			n.Value != "" {
-			s.Files = append(s.Files, n.Value)
+			s.InputFiles = append(s.InputFiles, n.Value)
 		}
 	}
 	return s, s.decode(file, kind)
@@ -165,7 +165,7 @@ func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 		}) {
 			continue
 		}
-		if _, err := kinds.Named(key); err == nil {
+		if _, err := kinds.FindKind(key); err == nil {
 			return file.AddPosition(fmt.Errorf("%s: these are terms of a %[1]s study; this one is of kind %s", key, kind))
 		}
 		for _, t := range table {
@@ -188,7 +188,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 		}
 		if before, twice := said[t.Key]; twice {
 			return settingError(of,
-				fmt.Errorf("%s says %s already: leave one out", before.Typed, t.Key))
+				fmt.Errorf("%s says %s already: leave one out", before.AsTyped, t.Key))
 		}
 		said[t.Key] = of
 		n, err := t.value(of.Value)
@@ -200,8 +200,8 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 		}
 		at := strings.Split(t.Key, ".")
 		if was := file.Find(at...); was != nil && !alike(was, n) {
-			s.Replaced = append(s.Replaced,
-				fmt.Sprintf("%s replaces %s of the study file", of.Typed, t.Key))
+			s.OverrideNotes = append(s.OverrideNotes,
+				fmt.Sprintf("%s replaces %s of the study file", of.AsTyped, t.Key))
 		}
 		file.Put(n, at...)
 		s.given[t.Key] = true
@@ -290,7 +290,7 @@ func nearest(name string, table []Term) string {
 
 // decode reads the document into the study. Terms of other kinds are errors.
 func (s *Study) decode(file *yamlfile.Document, kind string) error {
-	k, err := kinds.Named(kind)
+	k, err := kinds.FindKind(kind)
 	if err != nil {
 		return file.AddPosition(err)
 	}

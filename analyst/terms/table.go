@@ -74,7 +74,7 @@ const simulation = "simulate"
 
 // Of lists the terms of a kind: those of all kinds, its own, and its rehearsal terms.
 func Of(kind string) ([]Term, error) {
-	if _, err := kinds.Named(kind); err != nil {
+	if _, err := kinds.FindKind(kind); err != nil {
 		return nil, err
 	}
 	return slices.Clone(tables()[kind]), nil
@@ -84,7 +84,7 @@ func Of(kind string) ([]Term, error) {
 var tables = sync.OnceValue(func() map[string][]Term {
 	all := map[string][]Term{}
 	for _, kind := range kinds.Names() {
-		k, err := kinds.Named(kind)
+		k, err := kinds.FindKind(kind)
 		if err != nil {
 			panic(err) // impossible: Names lists the kind
 		}
@@ -164,7 +164,7 @@ func keysOf(t reflect.Type) (keys []string) {
 
 // Find returns a kind's term by its whole key or last part. Its error suggests the nearest key.
 func Find(kind, name string) (Term, error) {
-	if _, err := kinds.Named(kind); err != nil {
+	if _, err := kinds.FindKind(kind); err != nil {
 		return Term{}, err
 	}
 	table := tables()[kind]

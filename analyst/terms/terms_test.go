@@ -52,7 +52,7 @@ func parse(t *testing.T, text, kind string, settings ...string) (Study, error) {
 	var all []Setting
 	for _, s := range settings {
 		name, value, _ := strings.Cut(s, "=")
-		all = append(all, Setting{Name: name, Value: value, Typed: "--set " + s})
+		all = append(all, Setting{Name: name, Value: value, AsTyped: "--set " + s})
 	}
 	return Read(file, "in", kind, all...)
 }
@@ -88,7 +88,7 @@ simulate: {targets: 3, set_shares: [[.9, .1], [.1, .9]], train: t.csv}
 			!slices.Equal(s.Roster, file.Roster) || string(s.KindTerms) != string(file.KindTerms) ||
 			own.Targets != 3 || own.TargetSize != 500 ||
 			len(own.SetShares) != 2 || own.Train != filepath.Join("in", "t.csv") ||
-			!s.Gives("ratio.estimator") || s.Gives("epsilon") {
+			!s.HasTerm("ratio.estimator") || s.HasTerm("epsilon") {
 			t.Errorf("%+v, %+v", s, own)
 		}
 	}
@@ -98,8 +98,8 @@ simulate: {targets: 3, set_shares: [[.9, .1], [.1, .9]], train: t.csv}
 // the two differ.
 func TestSettingsWin(t *testing.T) {
 	s, err := parse(t, "epsilon: 1\nrecords: 200\n", "", "epsilon=2", "records=200")
-	if err != nil || s.Epsilon != 2 || !slices.Equal(s.Replaced, []string{"--set epsilon=2 replaces epsilon of the study file"}) {
-		t.Errorf("%v %q %v", s.Epsilon, s.Replaced, err)
+	if err != nil || s.Epsilon != 2 || !slices.Equal(s.OverrideNotes, []string{"--set epsilon=2 replaces epsilon of the study file"}) {
+		t.Errorf("%v %q %v", s.Epsilon, s.OverrideNotes, err)
 	}
 }
 

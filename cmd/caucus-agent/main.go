@@ -9,6 +9,6 @@ import (
 
 func main() {
 	console.Main(func(c *console.Console) *cobra.Command {
-		return siteverbs.Root(c, siteverbs.Program{})
+		return siteverbs.NewRoot(c, siteverbs.Program{})
 	})
 }

@@ -143,14 +143,14 @@ the time that has passed, or an operator vouches for it.`,
 				// how far the coordinator is ahead of this machine's clock
 				Seconds float64 `json:"ahead_seconds"`
 				Doubt   string  `json:"doubt,omitempty"`
-			}{report.Now, report.Skew.Seconds(), report.Doubt}
+			}{report.Now, report.Skew.Seconds(), report.DoubtReason}
 			return c.Print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "the coordinator's clock says %s, %v ahead of this machine's\n", report.Now.Format(time.DateTime), report.Skew.Round(time.Second))
-				if report.Doubt == "" {
+				if report.DoubtReason == "" {
 					fmt.Fprintln(w, "the coordinator trusts its clock")
 					return
 				}
-				fmt.Fprintf(w, "the coordinator does not trust its clock: %s\n", report.Doubt)
+				fmt.Fprintf(w, "the coordinator does not trust its clock: %s\n", report.DoubtReason)
 			})
 		}),
 	}

@@ -69,7 +69,7 @@ file back, because the head file shows how old a backup is.`,
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
 	cmd.Flags().StringVar(&out, "out", "", "folder to make")
-	console.MarkOutput(cmd.Flags(), "out", console.AsFolder)
+	console.MarkOutput(cmd.Flags(), "out", console.AcceptsFolder)
 	return cmd
 }
 

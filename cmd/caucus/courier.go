@@ -23,7 +23,7 @@ func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) e
 	case key == "":
 		return console.Usagef("party invite --request needs --key: the fingerprint that %s reads to you, as caucus agent enrol --request printed it there", name)
 	}
-	file, err := protocol.ReadCarried(request, cmd.InOrStdin(), protocol.RequestFile)
+	file, err := protocol.ReadCarriedFile(request, cmd.InOrStdin(), protocol.RequestFile)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) e
 	if err != nil {
 		return err
 	}
-	if !is.Is(key) {
+	if !is.Matches(key) {
 		return fmt.Errorf("the key in %s does not have the fingerprint that you gave: have the fingerprint read to you again; if it differs again, somebody changed the file", request)
 	}
 	client, err := o.dial(cmd.Context())
@@ -43,7 +43,7 @@ func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) e
 	if err != nil {
 		return err
 	}
-	if err := protocol.WriteCarried(out, protocol.EnrolmentFile, answer); err != nil {
+	if err := protocol.WriteCarriedFile(out, protocol.EnrolmentFile, answer); err != nil {
 		return err
 	}
 	return o.Say(map[string]string{"name": name, "file": out, "coordinator": string(coordinator)}, "wrote %s: have it carried to %s\ncoordinator %s: read this to %s yourself\n", out, name, coordinator, name)
@@ -75,11 +75,11 @@ one of them carry the file. Pack the study again after each change.`,
 			for _, p := range parties {
 				of = append(of, study.PartyID(p))
 			}
-			file, s, err := client.Pack(cmd.Context(), args[0], of)
+			file, s, err := client.PackStudy(cmd.Context(), args[0], of)
 			if err != nil {
 				return err
 			}
-			if err := protocol.WriteCarried(out, protocol.PackFile, file); err != nil {
+			if err := protocol.WriteCarriedFile(out, protocol.PackFile, file); err != nil {
 				return err
 			}
 			if of == nil {
@@ -115,7 +115,7 @@ caucus study pack holds the receipt too.`,
 		Example: "  caucus study accept st-mary.answer --receipt st-mary.receipt",
 		Args:    console.OneArgument("study accept", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := protocol.ReadCarried(args[0], cmd.InOrStdin(), protocol.AnswerFile)
+			file, err := protocol.ReadCarriedFile(args[0], cmd.InOrStdin(), protocol.AnswerFile)
 			if err != nil {
 				return err
 			}
@@ -124,12 +124,12 @@ caucus study pack holds the receipt too.`,
 				return err
 			}
 			defer client.Close()
-			accepted, err := client.Accept(cmd.Context(), file)
+			accepted, err := client.AcceptAnswer(cmd.Context(), file)
 			if err != nil {
 				return err
 			}
 			if receipt != "" {
-				if err := protocol.WriteCarried(receipt, protocol.PackFile,
+				if err := protocol.WriteCarriedFile(receipt, protocol.PackFile,
 					accepted.File); err != nil {
 					return err
 				}

@@ -116,14 +116,14 @@ func (n *network) check(err error) {
 func (n *network) enrol(name string) site.Config {
 	n.t.Helper()
 	c := site.DefaultConfig()
-	c.State, c.Poll, c.MaxBackoff, c.LeastWindow = filepath.Join(n.dir,
+	c.State, c.Poll, c.MaxBackoff, c.MinWindow = filepath.Join(n.dir,
 		"state-"+name), 50*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond
 	c.Data = map[string]source.Source{"ward": {File: filepath.Join(n.dir, name+".csv"),
 		Schema: filepath.Join(n.dir, "schema.yaml")}}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 3, Delta: 1e-5}}
 	c.Policy = policy.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []study.Noise{study.NoiseSite},
-		Study: limit, Total: limit, MinimumParties: 2, Approval: policy.ApproveByPolicy,
+		StudyLimit: limit, TotalLimit: limit, MinimumParties: 2, Approval: policy.ApproveByPolicy,
 	}
 	c.Log = slog.New(slog.NewTextHandler(n.log, nil))
 	invitation, _, err := n.operator.Invite(n.ctx,
@@ -232,7 +232,7 @@ func TestRevoked(t *testing.T) {
 	n.run(b)
 	revoked, err := agent.New(c)
 	n.check(err)
-	if err := revoked.Round(n.ctx); !errors.Is(err, protocol.ErrDenied) {
+	if err := revoked.PollOnce(n.ctx); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a revoked agent's round: %v, want ErrDenied", err)
 	}
 	n.check(revoked.Close())
@@ -273,7 +273,7 @@ func TestEnrolAgain(t *testing.T) {
 	n.enrol("hospital-a")
 	again, err := agent.New(a)
 	n.check(err)
-	n.check(again.Round(n.ctx))
+	n.check(again.PollOnce(n.ctx))
 	n.check(again.Close())
 	invitation, _, err := n.operator.Invite(n.ctx,
 		admin.InviteOptions{Name: "hospital-b", Role: protocol.RoleParty})
@@ -295,7 +295,7 @@ func TestMeansByDaemons(t *testing.T) {
 		c := n.enrol(string(name))
 		c.Policy.Mechanisms, c.Policy.Noise = []string{"means"},
 			[]study.Noise{study.NoiseCoordinator}
-		c.Policy.Study, c.Policy.Total = limit, limit
+		c.Policy.StudyLimit, c.Policy.TotalLimit = limit, limit
 		agents = append(agents, c)
 	}
 	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"),

@@ -21,7 +21,7 @@ func newDataset(c *console.Console) *cobra.Command {
 
 func newDatasetSchema(c *console.Console) *cobra.Command {
 	var label string
-	var how input.Reading
+	var how input.ReadOptions
 	cmd := &cobra.Command{
 		Use:   "schema [FILE]",
 		Short: "Draft a schema from a public file, or list the data sets whose schema is known",

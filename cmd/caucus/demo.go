@@ -37,13 +37,13 @@ only the report and the releases stay.`,
 				return console.Usagef("%w", err)
 			}
 			if dataDir != "" {
-				o.Known = c.Folder(dataDir)
+				o.DataSets = c.InputFolder(dataDir)
 			}
 			o.Log = slog.New(slog.NewTextHandler(c.Err,
 				&slog.HandlerOptions{Level: slog.LevelError}))
 			bar := console.NewProgress(c)
 			defer bar.Stop()
-			bar.What, o.Progress = "contributions", bar.Set
+			bar.Things, o.Progress = "contributions", bar.Set
 			if err := os.MkdirAll(out, 0o755); err != nil {
 				return err
 			}
@@ -77,26 +77,26 @@ only the report and the releases stay.`,
 	f.Float64Var(&o.Epsilon, "epsilon", 2, "privacy budget ε of each study")
 	f.IntVar(&o.Records, "records", 16_800, "how many records of the data to use: two sevenths each for tests, the clinics and the devices, one for the pool")
 	f.StringVar(&out, "out", "caucus-demo", "folder for report.html and report.json")
-	console.MarkOutput(f, "out", console.AsFolder)
+	console.MarkOutput(f, "out", console.AcceptsFolder)
 	console.EnvironmentFlag(f, &dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of generated data; never of a release")
 	return cmd
 }
 
 func printDemo(w io.Writer, r demo.Report, out string) {
-	fmt.Fprintf(w, "\n%d clinics and %d devices with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Devices, r.Records, r.Data, r.Pool, r.Test)
+	fmt.Fprintf(w, "\n%d clinics and %d devices with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Devices, r.Records, r.Data, r.Pool, r.TestRecords)
 	t := console.NewTable(w, "study", "kind", "hides", "noise by", "measure", "released",
 		"one party alone",
 		"no study", "verdict")
-	for _, s := range r.Ordered() {
+	for _, s := range r.SortedStudies() {
 		t.Add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,
 			fmt.Sprintf("%.3f", s.Measure.Released), fmt.Sprintf("%.3f",
-				s.Measure.OneAlone()), fmt.Sprintf("%.3f",
+				s.Measure.SiteAlone()), fmt.Sprintf("%.3f",
 				s.Measure.Baseline), s.Measure.Comparison().String())
 	}
 	t.Render()
-	fmt.Fprintf(w, "\nEach study at ε = %g. Better and worse mean: by more than chance moves a figure on %d test records.\n", r.Epsilon, r.Test)
-	for _, s := range r.Ordered() {
+	fmt.Fprintf(w, "\nEach study at ε = %g. Better and worse mean: by more than chance moves a figure on %d test records.\n", r.Epsilon, r.TestRecords)
+	for _, s := range r.SortedStudies() {
 		if s.Forecast != "" {
 			fmt.Fprintf(w, "Before %s was opened, its forecast said: %s.\n", s.Name, s.Forecast)
 		}

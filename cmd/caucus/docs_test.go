@@ -497,7 +497,7 @@ func wrongTerms(cmd *cobra.Command) string {
 		if of, ok := f.Value.(*termFlag); ok && of.given && !placeholder(of.value) {
 			settings = append(settings,
 				terms.Setting{Name: of.name, Value: of.value,
-					Typed: "--" + f.Name + " " + of.value})
+					AsTyped: "--" + f.Name + " " + of.value})
 		}
 	})
 	set, err := cmd.Flags().GetStringArray("set")
@@ -517,7 +517,7 @@ func wrongTerms(cmd *cobra.Command) string {
 			case !ok:
 				return "--set " + s + ": there is no value"
 			case !placeholder(value):
-				of = append(of, terms.Setting{Name: name, Value: value, Typed: "--set " + s})
+				of = append(of, terms.Setting{Name: name, Value: value, AsTyped: "--set " + s})
 			case name != placeholderTerm:
 				if kind == "" {
 					kind = kinds.Default

@@ -24,7 +24,7 @@ import (
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	m, err := modelIn(name, schema)
 	if err != nil {
-		return nil, fmt.Errorf("read model: %w", input.NamedOnce(name, err))
+		return nil, fmt.Errorf("read model: %w", input.PrefixFileName(name, err))
 	}
 	return m, nil
 }
@@ -70,7 +70,7 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 	if err != nil {
 		return r, nil, err
 	}
-	model, err := judged.Recalibrated(r, by)
+	model, err := judged.RecalibrateRelease(r, by)
 	if err != nil {
 		return r, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -107,7 +107,7 @@ func withClassifier(r study.Release, c classifier.Classifier, warnings []string)
 	if err != nil {
 		return fail(err)
 	}
-	kind, err := results.Named(r.Kind)
+	kind, err := results.FindResults(r.Kind)
 	if err != nil {
 		return fail(err)
 	}

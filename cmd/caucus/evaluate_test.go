@@ -35,7 +35,7 @@ func TestWithClassifier(t *testing.T) {
 		if r.Result, err = withClassifier(r, recalibrated, []string{"why"}); err != nil {
 			t.Fatal(err)
 		}
-		named, err := results.Named(kind)
+		named, err := results.FindResults(kind)
 		if err != nil {
 			t.Fatal(err)
 		}

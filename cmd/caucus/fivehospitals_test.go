@@ -305,7 +305,7 @@ func TestFiveHospitals(t *testing.T) {
 					file}, &out, &said); code != 0 {
 				t.Fatalf("agent map: %d, %s", code, said.String())
 			}
-			var draft siteverbs.DraftedMapping
+			var draft siteverbs.MappingDraft
 			if err := json.Unmarshal(out.Bytes(), &draft); err != nil {
 				t.Fatal(err)
 			}
@@ -327,7 +327,7 @@ func TestFiveHospitals(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name := range hand.Columns {
-				if !slices.Contains(draft.Unplaced, name) &&
+				if !slices.Contains(draft.Unassigned, name) &&
 					!slices.ContainsFunc(draft.Notes, func(n string) bool {
 						return strings.HasPrefix(n, name+":")
 					}) {

@@ -19,7 +19,7 @@ import (
 // chance.
 func drawAgain(ctx context.Context, said stated.Statement, of study.Task,
 	show func(done, total int)) (siteverbs.Forecast, bool, error) {
-	again, err := forecast.Repeat(ctx, said, of.Plan(), of.Pool(), show)
+	again, err := forecast.RedrawStated(ctx, said, of.Plan(), of.Pool(), show)
 	if err != nil {
 		return nil, false, err
 	}

@@ -27,11 +27,11 @@ func forecastCharts(doc forecastDocument) (out []report.Chart) {
 	for _, curve := range doc.Curves {
 		for _, measure := range []struct {
 			name     string
-			of       func(stated.Line) stated.DrawSummary
+			of       func(stated.Performance) stated.DrawSummary
 			majority func(forecastPoint) float64
 		}{
-			{"accuracy", func(l stated.Line) stated.DrawSummary { return l.Accuracy }, func(p forecastPoint) float64 { return p.Majority }},
-			{"AUC", func(l stated.Line) stated.DrawSummary { return l.AUC }, func(forecastPoint) float64 { return .5 }},
+			{"accuracy", func(l stated.Performance) stated.DrawSummary { return l.Accuracy }, func(p forecastPoint) float64 { return p.Majority }},
+			{"AUC", func(l stated.Performance) stated.DrawSummary { return l.AUC }, func(forecastPoint) float64 { return .5 }},
 		} {
 			c := forecastChart(curve, measure.name, measure.of, measure.majority)
 			c.Series[len(c.Series)-1].Name = doc.Forecast.Largest()
@@ -45,7 +45,8 @@ var forecastAxes = map[string]string{
 	"epsilon": "privacy budget ε (smaller protects more)", "parties": "parties", "records": "records of each party",
 }
 
-func forecastChart(curve forecastCurve, measure string, of func(stated.Line) stated.DrawSummary,
+func forecastChart(curve forecastCurve, measure string,
+	of func(stated.Performance) stated.DrawSummary,
 	majority func(forecastPoint) float64) report.Chart {
 	c := report.Chart{
 		Title: strings.ToUpper(measure[:1]) + measure[1:] + " against " + forecastAxes[curve.Against], X: forecastAxes[curve.Against], Y: measure,
@@ -82,7 +83,7 @@ func forecastChart(curve forecastCurve, measure string, of func(stated.Line) sta
 
 // assumed says that the class shares were assumed, "" if they were given.
 func (f forecastDocument) assumed() string {
-	if !f.Forecast.Assumed {
+	if !f.Forecast.SharesAssumed {
 		return ""
 	}
 	var shares []string
@@ -119,6 +120,6 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 		Legend                                                    template.HTML
 	}{doc, "Would a study help?", doc.Forecast.Verdict(),
 		doc.sizeWords() + ", " +
-			doc.featureWords(), doc.assumed(), doc.Forecast.Largest(), doc.Forecast.Separation(),
+			doc.featureWords(), doc.assumed(), doc.Forecast.Largest(), doc.Forecast.SeparationText(),
 		sweepWords, figures, legend})
 }

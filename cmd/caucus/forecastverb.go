@@ -32,7 +32,7 @@ import (
 type forecastCommand struct {
 	*console.Console
 	terms.Study
-	reading                  input.Reading
+	reading                  input.ReadOptions
 	features, classes, draws int
 	out                      string
 	sweep                    []string
@@ -52,11 +52,11 @@ type forecastDocument struct {
 	MadeUp    bool               `json:"features_made_up,omitempty"` // true if no pool was given
 	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // only for classify
 	// ShareError and NoiseWords forecast the effect of noise for kinds without a Forecast.
-	ShareError float64         `json:"share_error,omitempty"`
-	NoiseWords string          `json:"noise_forecast,omitempty"`
-	Labels     *learned.Guide  `json:"labels,omitempty"` // only for labels
-	Warning    string          `json:"warning,omitempty"`
-	Curves     []forecastCurve `json:"curves,omitempty"`
+	ShareError float64             `json:"share_error,omitempty"`
+	NoiseWords string              `json:"noise_forecast,omitempty"`
+	Labels     *learned.LabelGuide `json:"labels,omitempty"` // only for labels
+	Warning    string              `json:"warning,omitempty"`
+	Curves     []forecastCurve     `json:"curves,omitempty"`
 }
 
 // forecastCurve varies one of ε, parties and records. The other two are the plan's.
@@ -120,16 +120,16 @@ were right.`,
 const (
 	mostParties      = forecast.MostParties
 	mostPartyRecords = 1_000_000
-	mostDraws        = stated.MostDraws
+	mostDraws        = stated.MaxDraws
 )
 
 func (fc *forecastCommand) run(cmd *cobra.Command) error {
 	f := cmd.Flags()
-	if fc.Parties = cmp.Or(fc.Parties, len(fc.Roster)); fc.Records == 0 && !fc.Gives("records") {
+	if fc.Parties = cmp.Or(fc.Parties, len(fc.Roster)); fc.Records == 0 && !fc.HasTerm("records") {
 		fc.Records = study.RecordsPerParty
 	}
 	switch {
-	case fc.Parties == 0 && !fc.Gives("parties"):
+	case fc.Parties == 0 && !fc.HasTerm("parties"):
 		return console.Usagef("say how many parties take part: give --parties, or parties or a roster of names in the study file")
 	case fc.Parties < 1 || fc.Parties > mostParties:
 		return console.Usagef("--parties %d: say how many parties take part, 1 to %d", fc.Parties, mostParties)
@@ -165,7 +165,7 @@ func (fc *forecastCommand) run(cmd *cobra.Command) error {
 	if err := readNamed(&fc.Study, schema, pool, false); err != nil {
 		return err
 	}
-	if fc.Schema == "" && !fc.Gives("map.project") {
+	if fc.Schema == "" && !fc.HasTerm("map.project") {
 		fc.Map.Project = 0 // 0 keeps all made-up features
 	}
 	all := 1
@@ -179,19 +179,19 @@ func (fc *forecastCommand) run(cmd *cobra.Command) error {
 		error) {
 		s := fc.Proposal
 		s.Epsilon, s.Records, s.Roster = epsilon, records, nil
-		if parties != fc.Parties || !fc.Gives("minimum") {
+		if parties != fc.Parties || !fc.HasTerm("minimum") {
 			s.Minimum, s.Floor = parties, 0
 		}
 		for i := range parties {
 			s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
 		}
-		made, err := planning.Propose(s, schema, pool)
+		made, err := planning.ProposePlan(s, schema, pool)
 		if err != nil || fc.Kind != kinds.Default {
 			return made, nil, err
 		}
 		made.Size = study.Size{Parties: parties, Records: parties * records}
-		drawn, err := forecast.Draw(cmd.Context(), made.Plan, made.Pool,
-			forecast.Public{Size: made.Size, AUC: s.AUC},
+		drawn, err := forecast.DrawForecast(cmd.Context(), made.Plan, made.Pool,
+			forecast.PublicInputs{Size: made.Size, AUC: s.AUC},
 			forecast.Options{Draws: drawsOf(f, fc.draws), Coefficients: done == 0 &&
 				fc.Schema != "",
 				Progress: func(i, of int) {
@@ -210,10 +210,10 @@ func (fc *forecastCommand) run(cmd *cobra.Command) error {
 	doc := forecastDocument{
 		Kind: fc.Kind, Parties: fc.Parties, Records: fc.Records, Features: made.Pool.Dim() - 1, Columns: columnWords(made.Plan), Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
 		Mechanism: made.Plan.Mechanism, Noise: made.Plan.Noise, MadeUp: fc.Schema == "", Forecast: drawn,
-		ShareError: made.ShareError, NoiseWords: made.Noise, Warning: made.Warning,
+		ShareError: made.ShareSD, NoiseWords: made.Noise, Warning: made.Warning,
 	}
 	if fc.Kind == "labels" {
-		guide, err := learned.MakeGuide(fc.Parties*fc.Records, len(schema.Classes()),
+		guide, err := learned.NewLabelGuide(fc.Parties*fc.Records, len(schema.Classes()),
 			made.Plan.Epsilon)
 		if err != nil {
 			return console.Usagef("%w", err)
@@ -286,7 +286,7 @@ func (f forecastDocument) sizeWords() string {
 }
 
 // sweepWords warns how exact the numbers of a sweep are.
-var sweepWords = fmt.Sprintf("All records pooled means at most %d of them, or as many as a party has. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MostPooled)
+var sweepWords = fmt.Sprintf("All records pooled means at most %d of them, or as many as a party has. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MaxPooledRecords)
 
 func (f forecastDocument) featureWords() string {
 	if f.MadeUp {
@@ -367,6 +367,6 @@ func writeForecastDrawing(c *console.Console, name string, doc forecastDocument)
 	if !strings.EqualFold(filepath.Ext(name), ".svg") {
 		return c.Write(name, func(w io.Writer) error { return writeForecastPage(w, doc) })
 	}
-	return c.WriteText(name, []byte(report.Poster(forecastCharts(doc),
+	return c.WriteText(name, []byte(report.CombineCharts(forecastCharts(doc),
 		"What a study would be worth", doc.Forecast.Verdict())))
 }

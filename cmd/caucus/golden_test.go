@@ -94,8 +94,8 @@ func goldenCoordinator(t *testing.T, dir string) {
 	if !errors.Is(err, study.ErrForm) || len(r.Document) == 0 || r.Check(r.Signer) != nil {
 		t.Errorf("the old release: %v", err)
 	}
-	if all := verify.Claims(r.Release, nil); len(all) != 1 ||
-		!strings.Contains(all[0].Says, "use the version that made it") {
+	if all := verify.CheckClaims(r.Release, nil); len(all) != 1 ||
+		!strings.Contains(all[0].Text, "use the version that made it") {
 		t.Errorf("verify says of the old release: %v", all)
 	}
 

@@ -50,7 +50,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // siteRoot makes the commands of caucus-agent.
 func siteRoot(c *console.Console) *cobra.Command {
-	return siteverbs.Root(c, siteverbs.Program{Checkpoint: checkpoint})
+	return siteverbs.NewRoot(c, siteverbs.Program{Checkpoint: checkpoint})
 }
 
 // tidy returns a failure if tests leave goroutines behind.

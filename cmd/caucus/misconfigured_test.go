@@ -37,14 +37,15 @@ func TestMisconfigured(t *testing.T) {
 	for _, c := range configs[:4] { // nobody has started the fifth agent
 		n.run(c)
 	}
-	want := map[string]protocol.Wait{name(0): protocol.WaitDeclined, name(1): protocol.WaitSource,
+	want := map[string]protocol.WaitReason{name(0): protocol.WaitDeclined,
+		name(1): protocol.WaitSource,
 		name(2): protocol.WaitApproval, name(3): protocol.WaitClock, name(4): ""}
 	for {
 		s, err := n.operator.Study(n.ctx, h.String())
 		n.check(err)
 		found := 0
 		for _, p := range s.Statuses {
-			if p.Wait == want[p.Party] && p.Seen.IsZero() == (p.Party == name(4)) {
+			if p.Wait == want[p.Party] && p.LastCall.IsZero() == (p.Party == name(4)) {
 				found++
 			}
 		}

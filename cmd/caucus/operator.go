@@ -43,20 +43,20 @@ func (o *operator) dial(ctx context.Context) (*admin.Client, error) {
 		return nil, fmt.Errorf("profile %s has expired on %s: on the coordinator's machine run caucus coordinator operator %s --dir DIR, or have another operator invite you",
 			o.profile, until.Format(time.DateOnly), caller.Name)
 	}
-	options := protocol.DialOptions{Memory: o.profile + ".memory"}
+	options := protocol.DialOptions{NewestSignedFile: o.profile + ".memory"}
 	client, err := admin.Dial(id, options)
 	if err != nil {
 		return nil, err
 	}
 	l, err := client.Studies(ctx)
 	if err == nil { // after an error, the caller's next call fails too and reports why
-		for _, trouble := range []error{l.Back, l.HelperBack, l.Forgot} {
+		for _, trouble := range []error{l.CoordinatorRestored, l.HelperRestored, l.StoreError} {
 			if trouble != nil {
 				o.Note("warning: %v", trouble)
 			}
 		}
 	}
-	if followed, news := id.Follow(client.Keys(), l.Addresses); news {
+	if followed, news := id.WithKeys(client.Keys(), l.Addresses); news {
 		if err := followed.Save(o.profile); err != nil {
 			o.Note("note: the coordinator changed its keys or addresses, which could not be kept: %v", err)
 		} else {
@@ -111,7 +111,7 @@ func enrolOperator(c *console.Console, cmd *cobra.Command, invitation, out strin
 		return err
 	}
 	key := out + ".enrolment" // the key is on the disk before it is used
-	e, err := protocol.EnrolmentAt(key)
+	e, err := protocol.LoadOrMakeEnrolment(key)
 	if err != nil {
 		return err
 	}

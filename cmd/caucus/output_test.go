@@ -37,7 +37,7 @@ func TestOutputs(t *testing.T) {
 	walk(newRoot(&console.Console{}), func(cmd *cobra.Command) {
 		cmd.InheritedFlags() // as Execute merges them
 		cmd.Flags().VisitAll(func(out *pflag.Flag) {
-			takes, written := out.Annotations[console.OutputTakes]
+			takes, written := out.Annotations[console.OutputAnnotation]
 			if !written {
 				return
 			}
@@ -56,7 +56,7 @@ func TestOutputs(t *testing.T) {
 			}
 			before := out.Value.String()
 			defer set(out, before)
-			if slices.Contains(takes, console.AsFolder) {
+			if slices.Contains(takes, console.AcceptsFolder) {
 				set(out, file)
 				if refused(cmd) == nil {
 					t.Errorf("%s --%s takes a file for a folder", cmd.CommandPath(), out.Name)
@@ -80,7 +80,7 @@ func TestOutputs(t *testing.T) {
 				}
 			}
 			set(out, "-")
-			if err := refused(cmd); (err == nil) != slices.Contains(takes, console.AsStdout) {
+			if err := refused(cmd); (err == nil) != slices.Contains(takes, console.AcceptsStdout) {
 				t.Errorf("%s --%s -: %v", cmd.CommandPath(), out.Name, err)
 			}
 			for _, name := range []string{"-", "/dev/stdout"} {
@@ -97,8 +97,8 @@ func TestOutputs(t *testing.T) {
 				t.Errorf("%s --%s %s alone: %v", cmd.CommandPath(), out.Name, file, err)
 			}
 			cmd.Flags().VisitAll(func(in *pflag.Flag) {
-				_, read := in.Annotations[console.InputFile]
-				_, written := in.Annotations[console.OutputTakes]
+				_, read := in.Annotations[console.InputAnnotation]
+				_, written := in.Annotations[console.OutputAnnotation]
 				if in == out || !strings.HasPrefix(in.Value.Type(), "string") {
 					return
 				}
@@ -149,7 +149,7 @@ func TestOutputsAreKnown(t *testing.T) {
 	walk(newRoot(&console.Console{}), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			path := fmt.Sprintf("%s --%s", cmd.CommandPath(), f.Name)
-			_, written := f.Annotations[console.OutputTakes]
+			_, written := f.Annotations[console.OutputAnnotation]
 			if written {
 				found++
 			}
@@ -173,8 +173,8 @@ func TestInputsAreKnown(t *testing.T) {
 		cmd.InheritedFlags() // as Execute merges them
 		writes, unknown := false, []string(nil)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			_, read := f.Annotations[console.InputFile]
-			_, written := f.Annotations[console.OutputTakes]
+			_, read := f.Annotations[console.InputAnnotation]
+			_, written := f.Annotations[console.OutputAnnotation]
 			writes = writes || written
 			if strings.HasPrefix(f.Value.Type(), "string") && !read && !written &&
 				!slices.Contains(noFile, f.Name) {

@@ -103,7 +103,7 @@ telephone: it shows that nobody exchanged the key on the way.`,
 	f.DurationVar(&options.Valid, "valid", 0, "how long it may be used (default: the coordinator's)")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agent to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the invitation to this new file instead of stdout")
-	console.MarkOutput(f, "out", console.AsStdout)
+	console.MarkOutput(f, "out", console.AcceptsStdout)
 	f.StringVar(&request, "request", "", "by carried files: the request that caucus agent enrol --request wrote")
 	console.MarkInputs(f, "request")
 	f.StringVar(&key, "key", "", "with --request: the fingerprint of its key, as the party reads it to you")
@@ -149,7 +149,7 @@ func (o *operator) list() *cobra.Command {
 			}
 			shown := []admin.Member{}
 			for _, m := range members {
-				if (token == "" || m.Token == token) && m.Tags.Have(wanted) {
+				if (token == "" || m.Token == token) && m.Tags.Include(wanted) {
 					shown = append(shown, m)
 				}
 			}
@@ -177,7 +177,7 @@ func printMembers(w io.Writer, all []admin.Member) {
 		if groups {
 			row = append(row, m.Tags.String(), m.Token)
 		}
-		t.Add(append(row, m.Called(time.Now()))...)
+		t.Add(append(row, m.LastCallText(time.Now()))...)
 	}
 	t.Render()
 }

@@ -77,7 +77,7 @@ made again.`,
 	f.StringArrayVar(&tags, "tag", nil, "tag of each agent, KEY=VALUE, for rosters; may be repeated")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agents to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
-	console.MarkOutput(f, "out", console.AsStdout)
+	console.MarkOutput(f, "out", console.AcceptsStdout)
 	return cmd
 }
 
@@ -112,7 +112,7 @@ func withSecretFile[T any](out string, made func() (string, T, error)) (text str
 }
 
 func (o *operator) printTokens(all []admin.Token) error {
-	return o.Print(console.Listed(all), func(w io.Writer) {
+	return o.Print(console.NonNil(all), func(w io.Writer) {
 		t := console.NewTable(w, "token", "status", "enrolled", "names", "tags", "expires",
 			"made by")
 		for _, k := range all {

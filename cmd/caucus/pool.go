@@ -44,7 +44,7 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	if p.Simulated && !simulation {
 		return nil, fmt.Errorf("%s is simulated: it protects nobody, so its weights cost more than it says: give the release of a study between daemons", release)
 	}
-	source, err := weighed.PoolSource(r, pool)
+	source, err := weighed.PoolSourceOf(r, pool)
 	if errors.Is(err, weighed.ErrOtherWeights) {
 		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus release export --to pool makes from the release", release)
 	}
@@ -119,7 +119,7 @@ informative means; see caucus simulate classify --pool.`,
 
 func newPoolCheck(c *console.Console) *cobra.Command {
 	var schema, pool string
-	var how input.Reading
+	var how input.ReadOptions
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Report what a public pool lacks, before a study",

@@ -36,7 +36,7 @@ type answering struct {
 }
 
 func (a *answering) failed(err error) error {
-	a.unread = input.NamedOnce(a.data, err)
+	a.unread = input.PrefixFileName(a.data, err)
 	return a.unread
 }
 
@@ -87,28 +87,29 @@ func (a *answering) read(to io.Writer) error {
 		return console.Usagef("%w", err)
 	}
 	var failed error // an error of predicting or writing a part, not of reading the file
-	remarks, err := a.schema.Parts(rows, keep, func(r *dataset.Records, kept [][]string) error {
-		p := part{first: doc.Rows, kept: kept}
-		if p.labels, p.values, failed = a.predict(r); failed != nil {
+	remarks, err := a.schema.ReadInParts(rows, keep,
+		func(r *dataset.Records, kept [][]string) error {
+			p := part{first: doc.Rows, kept: kept}
+			if p.labels, p.values, failed = a.predict(r); failed != nil {
+				return failed
+			}
+			right, known := classifier.CountCorrect(p.labels, r.Y)
+			a.right, a.known, doc.Rows = a.right+right, a.known+known, doc.Rows+len(p.labels)
+			for i, k := range p.labels {
+				doc.Counts[doc.Classes[k]]++
+				if a.JSON {
+					doc.Labels, doc.Values = append(doc.Labels, doc.Classes[k]), append(doc.Values,
+						p.values.RawRowView(i))
+				}
+			}
+			for i, name := range keep {
+				if a.JSON {
+					doc.Kept[name] = append(doc.Kept[name], kept[i]...)
+				}
+			}
+			failed = out.part(p)
 			return failed
-		}
-		right, known := classifier.Right(p.labels, r.Y)
-		a.right, a.known, doc.Rows = a.right+right, a.known+known, doc.Rows+len(p.labels)
-		for i, k := range p.labels {
-			doc.Counts[doc.Classes[k]]++
-			if a.JSON {
-				doc.Labels, doc.Values = append(doc.Labels, doc.Classes[k]), append(doc.Values,
-					p.values.RawRowView(i))
-			}
-		}
-		for i, name := range keep {
-			if a.JSON {
-				doc.Kept[name] = append(doc.Kept[name], kept[i]...)
-			}
-		}
-		failed = out.part(p)
-		return failed
-	})
+		})
 	if err != nil && failed == nil {
 		return a.failed(err)
 	}

@@ -131,7 +131,7 @@ func TestRatioByDaemons(t *testing.T) {
 		limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 3, Delta: 1e-5}}
 		c.Policy = policy.Policy{
 			Kinds: []string{"ratio"}, Mechanisms: []string{"auto", "gaussian-zcdp"}, Noise: []study.Noise{study.NoiseSite},
-			Study: limit, Total: limit, MinimumParties: 2, Approval: policy.ApproveByPolicy,
+			StudyLimit: limit, TotalLimit: limit, MinimumParties: 2, Approval: policy.ApproveByPolicy,
 		}
 		if got := c.Policy.Objections(made.Plan); !slices.ContainsFunc(got, func(o string) bool {
 			return strings.Contains(o, "leave in clear")

@@ -27,14 +27,14 @@ func refused(cmd *cobra.Command, err error) error {
 			name, _, _ := strings.Cut(s, "=")
 			if name = strings.TrimSpace(name); name == plan.Field || name == last ||
 				strings.HasSuffix(plan.Field, "."+name) {
-				return console.Usagef("--set %s: %s", s, plan.Why)
+				return console.Usagef("--set %s: %s", s, plan.Reason)
 			}
 		}
 	}
 	for _, name := range append(flagsOf[plan.Field], plan.Field, last) {
 		name = strings.ReplaceAll(name, "_", "-")
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			return console.Usagef("--%s: %s", name, plan.Why)
+			return console.Usagef("--%s: %s", name, plan.Reason)
 		}
 	}
 	return console.Usagef("%w", err)

@@ -58,7 +58,7 @@ naming the largest class                 %.3f     0.500
 			})
 		},
 	}
-	a.Flag(cmd.Flags())
+	a.AddConfigFlag(cmd.Flags())
 	return cmd
 }
 
@@ -66,15 +66,15 @@ naming the largest class                 %.3f     0.500
 // exceeds half the width of Gain's 95 % interval.
 func comparedWords(c fitted.Comparison) string {
 	switch {
-	case c.Gain-c.Flattered > c.Sure:
-		return fmt.Sprintf("the release is better here, by %.3f ± %.3f in accuracy", c.Gain, c.Sure)
-	case c.Gain < -c.Sure:
-		return fmt.Sprintf("this site does better alone, by %.3f ± %.3f in accuracy", -c.Gain, c.Sure)
+	case c.Gain-c.OverfitBound > c.GainMargin:
+		return fmt.Sprintf("the release is better here, by %.3f ± %.3f in accuracy", c.Gain, c.GainMargin)
+	case c.Gain < -c.GainMargin:
+		return fmt.Sprintf("this site does better alone, by %.3f ± %.3f in accuracy", -c.Gain, c.GainMargin)
 	}
-	return fmt.Sprintf("these records are too few to tell which is better: the release's accuracy minus this site's own is %+.3f ± %.3f", c.Gain, c.Sure)
+	return fmt.Sprintf("these records are too few to tell which is better: the release's accuracy minus this site's own is %+.3f ± %.3f", c.Gain, c.GainMargin)
 }
 
 func flatteredWords(c fitted.Comparison, parties int) string {
 	return fmt.Sprintf("if this site took part, the release was fitted to these records too, which flatters it by up to about %.4f: one part in %d of the %.3f by which the site's own is better on its training records",
-		c.Flattered, max(parties, 1), max(c.Fitted-c.Alone.Accuracy, 0))
+		c.OverfitBound, max(parties, 1), max(c.TrainingAccuracy-c.Alone.Accuracy, 0))
 }

@@ -76,7 +76,7 @@ they come from (printed here), so that its release states what both cost togethe
 				}
 				return x.weighted(args[0])
 			}
-			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.Given() {
+			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.AnyFlagSet() {
 				return console.Usagef("--pool and the flags for its file format are for --to pool")
 			}
 			return x.model(args[0], given("table") || given("id"))
@@ -84,13 +84,13 @@ they come from (printed here), so that its release states what both cost togethe
 	}
 	f := cmd.Flags()
 	f.StringVar(&x.to, "to", "",
-		strings.Join(append(export.Names(), poolForm),
+		strings.Join(append(export.FormatNames(), poolForm),
 			", ")+" (default as the ending of --out says)")
 	f.StringVar(&x.out, "out", "", "file to write; - is stdout")
-	console.MarkOutput(f, "out", console.AsStdout)
+	console.MarkOutput(f, "out", console.AcceptsStdout)
 	f.StringVar(&x.calibration, "calibration", "", "release of an evaluate study of the classifier, whose calibration line turns the numbers into probabilities")
 	f.StringVar(&x.table.Name, "table", "records", "sql: table of the records")
-	f.StringArrayVar(&x.table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
+	f.StringArrayVar(&x.table.ExtraColumns, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
 	f.StringVar(&x.pool.pool, "pool", "", "pool: the study's pool")
 	f.StringVar(&x.pool.schema, "schema", "", "pool: schema of the pool file, if its format differs from the study's")
 	x.pool.how.Flags(f)
@@ -99,7 +99,7 @@ they come from (printed here), so that its release states what both cost togethe
 }
 
 func (e *exporting) model(release string, sql bool) error {
-	format, name, err := export.Named(e.to, e.out)
+	format, name, err := export.FindFormat(e.to, e.out)
 	if err != nil {
 		return console.Usagef("%w", err)
 	}
@@ -107,12 +107,12 @@ func (e *exporting) model(release string, sql bool) error {
 		return console.Usagef("--table and --id are for --to sql")
 	}
 	if format.Binary && e.out == "" {
-		return console.Usagef("%s is a binary format: give a file, --out model%s", name, format.Ending)
+		return console.Usagef("%s is a binary format: give a file, --out model%s", name, format.Extension)
 	}
 	if e.JSON && e.out == "" {
-		return console.Usagef("the model and --json both want stdout: name a file, --out model%s", format.Ending)
+		return console.Usagef("the model and --json both want stdout: name a file, --out model%s", format.Extension)
 	}
-	if err := console.CheckEnding("out", e.out, format.Ending); err != nil {
+	if err := console.CheckEnding("out", e.out, format.Extension); err != nil {
 		return err
 	}
 	r, _, err := usableRelease(release)
@@ -189,7 +189,7 @@ func (e *exporting) classifier(r study.Release, f export.Format,
 		doc.Columns = append(doc.Columns, column.Name)
 	}
 	b, err := f.Write(m, e.table)
-	if bad := (export.BadTable{}); errors.As(err, &bad) {
+	if bad := (export.TableError{}); errors.As(err, &bad) {
 		return nil, console.Usagef("%w", err)
 	}
 	return b, err
@@ -209,11 +209,11 @@ func (e *exporting) weighted(release string) error {
 		return err
 	}
 	if err := e.Write(e.out, func(w io.Writer) error {
-		return auxdata.WriteWeighted(w, q.table, q.weighed.Said.Weight)
+		return auxdata.WriteWeighted(w, q.table, q.weighed.ReleasedWeights.Weight)
 	}); err != nil {
 		return err
 	}
-	source, err := weighed.SourceOf(q.document)
+	source, err := weighed.WeightSourceOf(q.document)
 	if err != nil {
 		return err
 	}

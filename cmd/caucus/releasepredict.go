@@ -40,7 +40,7 @@ type predicting struct {
 	data, schema, out, plot, calibration string
 	ids                                  []string
 	keep                                 bool
-	how                                  input.Reading
+	how                                  input.ReadOptions
 }
 
 func newReleasePredict(c *console.Console) *cobra.Command {
@@ -68,7 +68,7 @@ estimate, but compared with it afterwards.`,
   caucus release predict by-clinic.json --data ward.csv --plot ward.svg`,
 		Args: console.OneArgument("release predict", "FILE"),
 	}
-	cmd.RunE = console.EndsAtOnce(c, func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = console.EndOnCancel(c, func(cmd *cobra.Command, args []string) error {
 		return q.run(cmd, args[0])
 	})
 	f := cmd.Flags()
@@ -78,7 +78,7 @@ estimate, but compared with it afterwards.`,
 	f.StringVar(&q.calibration, "calibration", "", "release of an evaluate study of the classifier, whose calibration line turns the numbers into probabilities")
 	console.MarkInputs(f, "calibration", "data", "schema")
 	f.StringVar(&q.out, "out", "-", "file for the predictions, CSV or, where it ends in .parquet, Parquet; - is stdout")
-	console.MarkOutput(f, "out", console.AsStdout, ".csv", ".parquet")
+	console.MarkOutput(f, "out", console.AcceptsStdout, ".csv", ".parquet")
 	f.StringArrayVar(&q.ids, "id", nil, "column of the records to keep beside the predictions; may be repeated")
 	f.BoolVar(&q.keep, "keep", false, "keep all columns of the records")
 	f.StringVar(&q.plot, "plot", "", "for a ratio release: write a plot of the shares and their intervals to this SVG file")

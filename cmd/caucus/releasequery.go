@@ -40,7 +40,7 @@ const biasNote = "the interval allows for a bias like that which the study's own
 
 func newReleaseQuery(c *console.Console) *cobra.Command {
 	var pool, where, schema string
-	var how input.Reading
+	var how input.ReadOptions
 	cmd := &cobra.Command{
 		Use:   "query FILE",
 		Short: "Answer a question about private records from a weighted public pool",
@@ -69,7 +69,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 			if err != nil {
 				return console.Usagef("%w", err)
 			}
-			share, err := support.FractionOf(holds, q.weighed.Said.Weight)
+			share, err := support.FractionOf(holds, q.weighed.ReleasedWeights.Weight)
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 					b[i] = 1
 				}
 			}
-			a, err := weighed.Answer(q.document, q.weighed.Pool, b)
+			a, err := weighed.EstimateQuery(q.document, q.weighed.Pool, b)
 			if err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func printAnswer(w io.Writer, a fitting.QueryEstimate) {
 // weighing reads a reweigh release and the pool that it weights.
 type weighing struct {
 	pool, release, schema string
-	how                   input.Reading
+	how                   input.ReadOptions
 
 	table    *dataset.Table
 	document study.Release

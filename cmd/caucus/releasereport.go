@@ -103,12 +103,12 @@ about the release. For a simulated release, the page first says so, and the exit
 			}); err != nil {
 				return err
 			}
-			return cmp.Or(siteverbs.Failure(v.release, found), other)
+			return cmp.Or(siteverbs.FirstFailure(v.release, found), other)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "report.html", "file to write; - is stdout")
-	console.MarkOutput(f, "out", console.AsStdout, ".html", ".htm")
+	console.MarkOutput(f, "out", console.AcceptsStdout, ".html", ".htm")
 	v.flags(f)
 	return cmd
 }
@@ -116,7 +116,7 @@ about the release. For a simulated release, the page first says so, and the exit
 // saysSimulated recognises the finding that a release is simulated. A report does not count this
 // finding as a failure, because the page says first that the release is simulated.
 func saysSimulated(f evidence.Finding) bool {
-	return f.About == verify.AboutSimulated && f.Verdict == evidence.Fails
+	return f.Subject == verify.AboutSimulated && f.Verdict == evidence.Fails
 }
 
 // checked verifies a release with the known keys and with the pool, if there is one. If the pool is
@@ -129,11 +129,11 @@ func (v *checker) checked(ctx context.Context, r protocol.SignedRelease,
 		return nil, nil, err
 	}
 	if v.pool != "" {
-		if known.Pool, known.NoPool = v.readPool(p); known.NoPool != nil {
-			return nil, nil, known.NoPool
+		if known.Pool, known.PoolError = v.readPool(p); known.PoolError != nil {
+			return nil, nil, known.PoolError
 		}
 		if given := known.Pool.Digest; given != p.Pool {
-			known.Pool, known.NoPool = nil, fmt.Errorf("the pool that was given has digest %s, the plan's pool is %s", given, p.Pool)
+			known.Pool, known.PoolError = nil, fmt.Errorf("the pool that was given has digest %s, the plan's pool is %s", given, p.Pool)
 			other = fmt.Errorf("%s is not the pool of this study (it is another file, or its rows or their order were changed), so claims that depend on the pool were not checked: give the file that the study was made with, or the copy that an agent keeps", filepath.Base(v.pool))
 		}
 	}

@@ -48,8 +48,9 @@ type shownRelease struct {
 	// own JSON.
 	Tables []study.ReportTable `json:"tables,omitempty"`
 	ROC    []judged.Curve      `json:"roc,omitempty"`
-	At     []lifetable.Reading `json:"survival_at,omitempty"` // at the times that were asked for
-	Result json.RawMessage     `json:"result"`
+	// at the times that were asked for
+	At     []lifetable.SurvivalAtTime `json:"survival_at,omitempty"`
+	Result json.RawMessage            `json:"result"`
 }
 
 func newRelease(c *console.Console) *cobra.Command {
@@ -87,7 +88,7 @@ of your choice, at no further cost in privacy.`,
 				return unusable(args[0], err)
 			}
 			doc := shownRelease{
-				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: told.Answer, Guarantee: guaranteeOf(p), ByRemovalIs: report.RemovalWords(p, r.Costs),
+				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: told.Answer, Guarantee: guaranteeOf(p), ByRemovalIs: report.RemovalText(p, r.Costs),
 				Parties: r.Parties, Simulated: p.Simulated, Missing: r.Missing, Warnings: r.Result.Warnings,
 				Costs: r.Costs, Totals: r.Totals, NotProtected: r.NotProtected, Tables: told.Tables, Result: r.Result.Body,
 			}
@@ -109,7 +110,7 @@ of your choice, at no further cost in privacy.`,
 				for _, time := range at {
 					doc.At = append(doc.At, t.At(time)...)
 				}
-				told.Tables = append(told.Tables, t.ReadAt(at))
+				told.Tables = append(told.Tables, t.TableAtTimes(at))
 				doc.Tables = told.Tables
 			}
 			for _, l := range told.Lines {

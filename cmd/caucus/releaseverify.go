@@ -24,7 +24,7 @@ import (
 type checker struct {
 	*console.Console
 	release, pool, schema, key, helper, profile, config string
-	how                                                 input.Reading
+	how                                                 input.ReadOptions
 
 	witness *site.Evidence // set by --config
 }
@@ -85,11 +85,12 @@ func (v *checker) run(cmd *cobra.Command) error {
 		return err
 	}
 	if hasPool && unread == nil {
-		if known.Pool, known.NoPool = v.readPool(plan); known.NoPool != nil && !plan.Simulated {
-			return known.NoPool
+		if known.Pool, known.PoolError = v.readPool(plan); known.PoolError != nil &&
+			!plan.Simulated {
+			return known.PoolError
 		}
 	}
-	return siteverbs.TellFindings(v.Console, v.release, r, verify.Release(r, known),
+	return siteverbs.PrintFindings(v.Console, v.release, r, verify.Release(r, known),
 		"All that can be checked holds.")
 }
 
@@ -169,5 +170,5 @@ func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return input.PoolUnder(v.Console, &v.how, file, format, p)
+	return input.ReadPool(v.Console, &v.how, file, format, p)
 }

@@ -65,7 +65,7 @@ func (t *threeReplicas) agents(n int) *trialAgents {
 				a.waits[i][due] = time.Since(due)
 				a.mu.Unlock()
 				due = time.Now().Add(trialPoll)
-				if next, news := id.Follow(c.Keys(), l.Addresses); news {
+				if next, news := id.WithKeys(c.Keys(), l.Addresses); news {
 					c.Close()
 					id = next
 					c = must(admin.Dial(id, protocol.DialOptions{}))

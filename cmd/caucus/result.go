@@ -25,10 +25,10 @@ func describeRelease(w io.Writer, r study.Release, p study.Plan, told study.Repo
 	line("answer", "%s", textpage.Printable(told.Answer))
 	line("kind", "%s by %s, noise added by %s", p.Kind, p.Mechanism, p.Noise.Trust().By)
 	if p.Where != "" {
-		line("about", "%s", textpage.Printable(p.About()))
+		line("about", "%s", textpage.Printable(p.ConditionText()))
 	}
 	line("guarantee", "%s", guaranteeOf(p))
-	line("", "%s", report.RemovalWords(p, r.Costs))
+	line("", "%s", report.RemovalText(p, r.Costs))
 	line("parties", "%d contributed: %s", r.Parties, partyList(r.Contributed))
 	if len(r.Missing) > 0 {
 		line("missing", "%s", partyList(r.Missing))
@@ -78,7 +78,7 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// removalOf returns report.RemovalWords, which stand below a plan's guarantee. They are the same
+// removalOf returns report.RemovalText, which stand below a plan's guarantee. They are the same
 // for any weight of the sums.
 func removalOf(p study.Plan, pool *auxdata.Pool) (string, error) {
 	task, err := results.NewTask(p, pool)
@@ -86,7 +86,7 @@ func removalOf(p study.Plan, pool *auxdata.Pool) (string, error) {
 		return "", err
 	}
 	costs, err := study.CostsOf(task, 1)
-	return report.RemovalWords(p, costs), err
+	return report.RemovalText(p, costs), err
 }
 
 // listedParties is the largest number of names on a line.

@@ -34,7 +34,7 @@ func (o *operator) roster(ctx context.Context, client *admin.Client,
 			parties++
 		}
 		switch {
-		case !m.Tags.Have(wanted):
+		case !m.Tags.Include(wanted):
 		case m.Status == admin.StatusEnrolled:
 			roster = append(roster, study.PartyID(m.Name))
 		case m.Status == admin.StatusInvited:

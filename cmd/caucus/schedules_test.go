@@ -227,7 +227,7 @@ var events = []struct {
 	}},
 	{"extension of a study", func(f *federated, r *rand.Rand) {
 		f.ask(r, func(ctx context.Context, name string) error {
-			_, err := f.operator.Amend(ctx, name,
+			_, err := f.operator.AmendStudy(ctx, name,
 				admin.AmendOptions{
 					Deadline: time.Now().Add(time.Duration(240+r.IntN(100)) * time.Hour)})
 			return err
@@ -243,7 +243,7 @@ var events = []struct {
 		name := pick(r, "tally", "cross")
 		ctx, stop := f.context()
 		defer stop()
-		if _, err := f.operator.Cancel(ctx, name, "a schedule"); err != nil {
+		if _, err := f.operator.CancelStudy(ctx, name, "a schedule"); err != nil {
 			return
 		}
 		f.reopen = append(f.reopen, name)
@@ -267,7 +267,7 @@ func (f *federated) takeUp() {
 	f.reopen = slices.DeleteFunc(f.reopen, func(name string) bool {
 		ctx, stop := f.context()
 		defer stop()
-		s, err := f.operator.Amend(ctx, name,
+		s, err := f.operator.AmendStudy(ctx, name,
 			admin.AmendOptions{Deadline: time.Now().Add(240 * time.Hour)})
 		if err == nil {
 			f.reopened[name] = true
@@ -437,7 +437,7 @@ func (f *federated) settle(most time.Duration) {
 			f.open(name)
 			f.takeUp()
 			_, _ = f.operator.Clock(ctx, true)
-			if s, err := f.operator.Study(ctx, name); err == nil && protocol.Final(s.State) {
+			if s, err := f.operator.Study(ctx, name); err == nil && protocol.IsFinal(s.State) {
 				over++
 			}
 			stop()

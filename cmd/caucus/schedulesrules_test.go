@@ -80,7 +80,7 @@ func (f *federated) ledger(name string) (lines []privacy.Line) {
 		f.t.Fatal(err)
 	}
 	defer j.Close()
-	_, err = privacy.Walk(context.Background(), j, func(l privacy.Line) error {
+	_, err = privacy.VerifyEach(context.Background(), j, func(l privacy.Line) error {
 		if l.Kind == privacy.KindRelease || l.Kind == privacy.KindCharge ||
 			l.Kind == privacy.KindReservation {
 			lines = append(lines, l)
@@ -140,7 +140,7 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 		f.t.Fatal(err)
 	}
 	defer j.Close()
-	chain, err := privacy.Walk(ctx, j, func(privacy.Line) error { return nil })
+	chain, err := privacy.VerifyEach(ctx, j, func(privacy.Line) error { return nil })
 	if err == nil {
 		_, err = chain.CheckHead(head)
 	}
@@ -170,7 +170,7 @@ func (f *federated) sumOf(plan study.Plan, r study.Release) {
 			f.t.Errorf("the upload of %s: %v", p, err)
 		}
 	}
-	if b, err := sum.Summed().MarshalBinary(); err != nil || !bytes.Equal(b, r.Sum) {
+	if b, err := sum.Contributions().MarshalBinary(); err != nil || !bytes.Equal(b, r.Sum) {
 		f.t.Errorf("study %s: the sum is not each upload once (%v)", plan.Name, err)
 	}
 }

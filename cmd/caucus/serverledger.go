@@ -27,8 +27,9 @@ func (servers) LedgerAt(dir string) (string, error) { return folder.LedgerAt(dir
 
 // Memory returns what a coordinator's store, head file, parties and operators remember. A helper
 // stores no releases, and checks its head file by itself.
-func (servers) Memory(ctx context.Context, dir string) (evidence.Memory, protocol.Verifier, error) {
-	var m evidence.Memory
+func (servers) Memory(ctx context.Context, dir string) (evidence.LedgerMemory, protocol.Verifier,
+	error) {
+	var m evidence.LedgerMemory
 	if helper.IsHelperFolder(dir) {
 		return m, nil, nil
 	}
@@ -49,7 +50,7 @@ func (servers) Memory(ctx context.Context, dir string) (evidence.Memory, protoco
 
 // Compare checks a coordinator's ledger against one release. Of a helper's ledger only the lines
 // can be compared.
-func (servers) Compare(ctx context.Context, dir string, chain *privacy.Chain,
+func (servers) Compare(ctx context.Context, dir string, chain *privacy.LedgerChain,
 	name string) ([]evidence.Finding, error) {
 	if helper.IsHelperFolder(dir) {
 		return nil, nil
@@ -75,7 +76,7 @@ func (servers) Compare(ctx context.Context, dir string, chain *privacy.Chain,
 	}
 	defer j.Close()
 	return evidence.CompareCoordinator(r, e.Keys, chain,
-		func(id string) (privacy.Line, bool, error) { return privacy.LineOf(ctx, j, id) }), nil
+		func(id string) (privacy.Line, bool, error) { return privacy.FindLine(ctx, j, id) }), nil
 }
 
 // serverReconciled is the JSON document of "caucus ledger reconcile" for a coordinator.
@@ -93,7 +94,7 @@ func (servers) Reconcile(ctx context.Context, c *console.Console, dir string, re
 	lost []privacy.Cost) error {
 	if helper.IsHelperFolder(dir) {
 		if len(releases) > 0 {
-			return siteverbs.ErrNotItsReleases
+			return siteverbs.ErrNotCoordinatorLedger
 		}
 		return reconcileHelper(ctx, c, dir, lost)
 	}
@@ -134,7 +135,7 @@ func (sr serverReconciled) writeText(w io.Writer) {
 				cmp.Or(string(s.StateBefore), "not known"))
 		}
 	}
-	siteverbs.WriteCharged(w, sr.Charged)
+	siteverbs.WriteCosts(w, sr.Charged)
 }
 
 // reconcileHelper lets a helper answer again after its folder was restored from a backup.

@@ -52,9 +52,9 @@ func (r *rehearsal) run(ctx context.Context) error {
 		have, least, most int
 	}{
 		{"parties", r.Parties, 1, mostVirtual}, {"records", r.Records, 1, mostVirtual}, {"simulate.repeats", common.Repeats, 0, mostVirtual},
-		{"simulate.generate", common.Generate, 100, mostGenerated}, {"simulate.pool_rows", common.PoolRows, 0, mostGenerated}, {"simulate.train_rows", common.TrainRows, 0, mostGenerated},
+		{"simulate.generate", common.GeneratedRecords, 100, mostGenerated}, {"simulate.pool_rows", common.PoolRows, 0, mostGenerated}, {"simulate.train_rows", common.TrainRows, 0, mostGenerated},
 	} {
-		if r.Gives(of.key) && (of.have < of.least || of.have > of.most) {
+		if r.HasTerm(of.key) && (of.have < of.least || of.have > of.most) {
 			return study.PlanError(of.key, "%d: give at least %d, at most %d", of.have, of.least,
 				of.most)
 		}
@@ -113,12 +113,12 @@ func (r *rehearsal) passedOver() error {
 		{"simulate.generate", common.Dataset != "" || common.Train != "", "the records are given, so none are made up"},
 		{"simulate.hold_out", common.Dataset == "", "no known data set is named, so no test file comes with one"},
 		{"simulate.pool_fraction", pool, "the pool is given"}, {"simulate.pool_rows", pool, "the pool is given"},
-		{"simulate.party_column", r.Gives("parties") && !r.Gives("simulate.hold_out_parties"), "with parties, records are dealt at random and not by the column"},
-		{"simulate.voter_timeout", !r.Gives("simulate.voters"), "no command votes"},
-		{"simulate.main_class_share", r.Gives("simulate.set_shares"), "set_shares say it for each class"},
-		{"simulate.width", r.Gives("ratio.gamma"), "gamma says how wide the kernel is"},
+		{"simulate.party_column", r.HasTerm("parties") && !r.HasTerm("simulate.hold_out_parties"), "with parties, records are dealt at random and not by the column"},
+		{"simulate.voter_timeout", !r.HasTerm("simulate.voters"), "no command votes"},
+		{"simulate.main_class_share", r.HasTerm("simulate.set_shares"), "set_shares say it for each class"},
+		{"simulate.width", r.HasTerm("ratio.gamma"), "gamma says how wide the kernel is"},
 	} {
-		if of.over && r.Gives(of.key) {
+		if of.over && r.HasTerm(of.key) {
 			return study.PlanError(of.key, "%s: leave it out", of.why)
 		}
 	}
@@ -137,8 +137,8 @@ func (r *rehearsal) warnDelta(found rehearsed) error {
 		return err
 	}
 	units := found.units
-	if p.Unit == privacy.Party || r.Records > 0 && r.Gives("records") {
-		units = p.Units()
+	if p.Unit == privacy.Party || r.Records > 0 && r.HasTerm("records") {
+		units = p.MinUnits()
 	}
 	warnDelta(r.Console, p.Delta, units)
 	return nil
@@ -216,8 +216,8 @@ func (r *rehearsal) split(data loaded) simulate.Split {
 func generate(s terms.Study) int {
 	common := s.Simulate.Common()
 	const usual, test = 24_000, .25
-	if common.Generate > 0 || s.Parties == 0 || s.Records == 0 {
-		return cmp.Or(common.Generate, usual)
+	if common.GeneratedRecords > 0 || s.Parties == 0 || s.Records == 0 {
+		return cmp.Or(common.GeneratedRecords, usual)
 	}
 	return int(math.Ceil(float64(s.Parties*s.Records)/(1-test)/(1-common.PoolFraction))) + 2
 }
@@ -262,12 +262,12 @@ func wider(ratio *float64) string {
 
 func printTotals(w io.Writer, totals []study.UnitTotal) {
 	for _, t := range totals {
-		fmt.Fprintf(w, "%s (%s)\n", t, t.Why)
+		fmt.Fprintf(w, "%s (%s)\n", t, t.Reason)
 	}
 }
 
 func warnDelta(c *console.Console, delta float64, units int) {
-	if most := study.MostDelta(units); delta > most {
+	if most := study.MaxDelta(units); delta > most {
 		c.Note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows a mechanism that reveals a whole unit; daemons refuse it", delta, most, units)
 	}
 }

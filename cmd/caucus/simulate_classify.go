@@ -30,7 +30,7 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats,
-		Shares: own.RealShares, Progress: r.bar.Set}
+		SecretShares: own.RealShares, Progress: r.bar.Set}
 	// hospitals that are made up are no named parties
 	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named {
 		sim.Parties = usualParties[r.Kind]
@@ -83,7 +83,7 @@ func printClassify(w io.Writer, s simulate.ClassifySummary) {
 	fmt.Fprintf(w, "\nthe classifier's numbers are %s\n", numbers)
 	for _, r := range []struct {
 		name  string
-		value simulate.Compared
+		value simulate.NoisyAndExact
 		about string
 	}{
 		{"calibration slope", s.Slope, "1 if the numbers are probabilities, less if they are too extreme"},

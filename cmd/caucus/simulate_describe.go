@@ -47,8 +47,8 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 		for _, c := range d.Coverage {
 			row := []string{string(c.Measure), fmt.Sprint(c.Estimates),
 				fmt.Sprintf("%.3f", c.Population), fmt.Sprintf("%.3f",
-					c.Records), fmt.Sprintf("%.3f", c.Least), c.LeastOf, fmt.Sprintf("%.3f",
-					c.Unknown), ""}
+					c.Records), fmt.Sprintf("%.3f", c.MinPopulation), c.MinEstimate, fmt.Sprintf("%.3f",
+					c.UnknownShare), ""}
 			if c.Error > 0 {
 				row[7] = fmt.Sprintf("%.2g", c.Error)
 			}

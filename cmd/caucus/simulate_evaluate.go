@@ -45,14 +45,15 @@ func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 			group := fmt.Sprintf("%s (%d)", g.Name, g.Records)
 			for _, n := range g.Numbers {
 				row := []string{name, group, n.Number, fmt.Sprintf("%.3f", n.Truth), "unknown", ""}
-				if n.First.Known() {
-					row[4], row[5] = fmt.Sprintf("%.3f", n.First.Value), n.First.Interval(3)
+				if n.FirstRelease.Known() {
+					row[4], row[5] = fmt.Sprintf("%.3f", n.FirstRelease.Value),
+						n.FirstRelease.Interval(3)
 				}
 				if d.Repeats > 1 {
 					row = append(row, fmt.Sprintf("%.4f", n.Error), fmt.Sprintf("%+.4f", n.Bias),
 						fmt.Sprintf("%.4f", n.SD),
-						fmt.Sprintf("%.3f", n.Known), fmt.Sprintf("%.3f",
-							n.Covered), fmt.Sprintf("%.3f", n.CoveredPopulation))
+						fmt.Sprintf("%.3f", n.KnownShare), fmt.Sprintf("%.3f",
+							n.CoveredShare), fmt.Sprintf("%.3f", n.CoveredPopulationShare))
 				}
 				t.Add(row...)
 				name, group = "", ""

@@ -17,9 +17,9 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	// by default, a virtual party may hold the most records that a plan allows
-	if !r.Gives("labels.max_records") {
+	if !r.HasTerm("labels.max_records") {
 		if err := changeTerms(&r.Proposal, func(t *labels.Terms) error {
-			t.MaxRecords = labels.MostRecords
+			t.MaxRecords = labels.MaxRecordsLimit
 			return nil
 		}); err != nil {
 			return found, err
@@ -57,7 +57,7 @@ func printLabels(w io.Writer, s simulate.LabelsSummary, classes []string) {
 	t.Render()
 	fmt.Fprintf(w, "the classifier's numbers are %s\n", s.Output.Words())
 	if of := s.Probabilities; of != nil {
-		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f %sBrier score %.3f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, console.Counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
+		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f %sBrier score %.3f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, console.Counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.CoveredSlopes)
 	}
 	fmt.Fprintf(w, "always naming the largest class: accuracy %.3f; over %s\n\nclass shares of the records\n", s.MajorityClass, console.Counted(s.Repeats, "repeats"))
 	shares := console.NewTable(w, "class", "true", "estimated", "standard error")

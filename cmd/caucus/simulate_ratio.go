@@ -51,7 +51,7 @@ func printRatio(w io.Writer, s simulate.RatioSummary) {
 	}
 	fmt.Fprintf(w, "), unit %s, ε = %g, δ = %g\n", s.Unit, s.Epsilon, s.Delta)
 	sets := console.Counted(s.Sets, "sets")
-	if s.Made > 0 {
+	if s.MadeSetSkew > 0 {
 		sets = console.Counted(s.Sets, "parties") + ", each making a set a class"
 	}
 	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, kernel width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
@@ -66,7 +66,7 @@ func printRatio(w io.Writer, s simulate.RatioSummary) {
 	for _, b := range s.ByShare {
 		line(fmt.Sprint(b.Shares), b.L1)
 	}
-	fmt.Fprintf(w, "\nmean absolute error of a class's share %.3f, relative absolute error %.3f, normalised KL divergence %.2g; %.0f %% of the test sets got intervals, of which %.0f %% held the true share (95 %% should)\n", s.AE, s.RAE, s.NKLD, 100*s.Intervals, 100*s.Coverage)
-	fmt.Fprintf(w, "%.0f %% of the test sets were doubted (no mixture of the classes explains them); in the worst case, errors of the sets' features become %.3g times as large in the shares (the published bound); %.0f bytes a party; %.1f s\n", 100*s.Doubted, s.Condition, s.UploadBytes, s.Seconds)
+	fmt.Fprintf(w, "\nmean absolute error of a class's share %.3f, relative absolute error %.3f, normalised KL divergence %.2g; %.0f %% of the test sets got intervals, of which %.0f %% held the true share (95 %% should)\n", s.AE, s.RAE, s.NKLD, 100*s.IntervalShare, 100*s.Coverage)
+	fmt.Fprintf(w, "%.0f %% of the test sets were doubted (no mixture of the classes explains them); in the worst case, errors of the sets' features become %.3g times as large in the shares (the published bound); %.0f bytes a party; %.1f s\n", 100*s.PoorFitShare, s.Condition, s.UploadBytes, s.Seconds)
 	endRehearsal(w, s.Summary)
 }

@@ -41,7 +41,8 @@ func printRegress(w io.Writer, d simulate.RegressSummary) {
 		fmt.Fprintf(w, "\nin %d draws of noise and records: nothing was known\n", d.Repeats)
 	default:
 		fmt.Fprintf(w, "\nin %d draws of noise and records: 95 %% intervals held the population's coefficient in %.3f (least of one: %.3f)%s; the error of a standardised coefficient was %.4f, of the largest site's records alone, without noise, %.4f; %.1f of %d coefficients were unknown\n",
-			d.Repeats, m.Coverage, m.Least, wider(m.WidthRatio), m.RMSE, m.Alone, m.Unknown, all)
+			d.Repeats, m.Coverage, m.MinCoverage, wider(m.WidthRatio), m.RMSE, m.SiteAloneRMSE,
+			m.Unknown, all)
 	}
 	endRehearsal(w, d.Summary)
 }

@@ -19,7 +19,8 @@ import (
 func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ReweighTerms)
 	for _, name := range reweighFiles { // fail before the work begins
-		if err := r.CheckSpared(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
+		if err := r.CheckOverwrite(filepath.Join(own.Folder, name)); own.Folder != "" &&
+			err != nil {
 			return found, err
 		}
 	}
@@ -53,12 +54,12 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	}
 	schema = schema.WithoutColumns(column)
 	schema.Party = "" // the schema is the same as in the files that writeFiles writes
-	records, _, err := schema.EncodeLater(table)
+	records, _, err := schema.EncodeLazily(table)
 	if err != nil {
 		return found, err
 	}
 	sim := simulate.Reweigh{
-		Schema: schema, Proposal: r.Proposal, Records: records, Group: group, Share: own.Share, HoldOut: own.HoldOutShare,
+		Schema: schema, Proposal: r.Proposal, Records: records, Group: group, PrivateShare: own.Share, HoldOutShare: own.HoldOutShare,
 		Query: query, Parties: cmp.Or(r.Parties, usualParties[r.Kind]), PerParty: r.Records, Repeats: own.Repeats, Seed: r.Seed,
 		Progress: r.bar.Set,
 	}
@@ -173,10 +174,10 @@ func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
 		fmt.Fprintf(w, "  %-13s %.3f  root mean square error %.3f  %s\n", r.name, r.value, r.rmse,
 			r.about)
 	}
-	if d.Intervals == 0 {
+	if d.IntervalShare == 0 {
 		fmt.Fprintf(w, "  no answer has an interval; features explain a share %.2f of the query's variance in the pool (R²)\n", d.R2)
 	} else {
-		fmt.Fprintf(w, "  %.0f %% of the answers have a 95 %% interval, %.3f wide on average; %.0f %% of these hold the truth; features explain a share %.2f of the query's variance in the pool (R²)\n", 100*d.Intervals, d.Width, 100*d.Coverage, d.R2)
+		fmt.Fprintf(w, "  %.0f %% of the answers have a 95 %% interval, %.3f wide on average; %.0f %% of these hold the truth; features explain a share %.2f of the query's variance in the pool (R²)\n", 100*d.IntervalShare, d.Width, 100*d.Coverage, d.R2)
 	}
 	fmt.Fprintf(w, "\nover %s; the pool's effective sample size is %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
 		console.Counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)

@@ -33,17 +33,17 @@ func printSurvival(w io.Writer, d simulate.SurvivalSummary) {
 	}
 	t.Render()
 	for k, c := range d.Released.Compared {
-		fmt.Fprintf(w, "hazard ratio of %s to %s: %s, without noise %s\n", c.Of, c.To,
+		fmt.Fprintf(w, "hazard ratio of %s to %s: %s, without noise %s\n", c.Of, c.Reference,
 			c.Ratio.Words(2), d.True.Compared[k].Ratio.Words(2))
 	}
 	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
 	if m := d.Measured; m != nil {
 		said := "no curve was shown"
-		if c := m.CurvesMeasured; c != nil {
+		if c := m.CurveMeasures; c != nil {
 			said = fmt.Sprintf("95 %% intervals held the population's survival in %.3f (least of one: %.3f)%s; noise moved a curve by up to %.4f (median)",
-				c.Coverage, c.Least, wider(c.WidthRatio), c.SupError)
+				c.Coverage, c.MinCoverage, wider(c.WidthRatio), c.SupError)
 		}
-		if r := m.RatiosMeasured; r != nil {
+		if r := m.HazardRatioMeasures; r != nil {
 			said += fmt.Sprintf("; 95 %% intervals held the population's hazard ratio in %.3f; noise moved the logarithm by a standard deviation of %.3f",
 				r.RatioCoverage, r.LogHazardRatioSD)
 		}

@@ -74,11 +74,12 @@ func measuredClassify(s simulate.ClassifySummary) *report.Measurement {
 	a := s.Accuracy
 	return &report.Measurement{
 		Conclusion: constantly(s.Release) + concluded(s.Repeats, a.ReleasedSD, byAccuracy, against{"one party alone", a.Released - a.LocalMean}, against{"naming the largest class", a.Released - a.MajorityClass}),
-		Chart: accuracyChart(study.IntervalBar("released", a.Released, a.ReleasedSD), s.Repeats,
-			study.IntervalBar("the same without noise", a.Unperturbed,
-				0), study.IntervalBar("all records pooled",
+		Chart: accuracyChart(study.NewIntervalBar("released", a.Released, a.ReleasedSD), s.Repeats,
+			study.NewIntervalBar("the same without noise", a.Unperturbed,
+				0), study.NewIntervalBar("all records pooled",
 				a.Pooled, 0),
-			study.IntervalBar("one party alone", a.LocalMean, 0), study.IntervalBar("largest class",
+			study.NewIntervalBar("one party alone", a.LocalMean, 0),
+			study.NewIntervalBar("largest class",
 				a.MajorityClass, 0)),
 	}
 }
@@ -90,9 +91,9 @@ func measuredLabels(s simulate.LabelsSummary) *report.Measurement {
 	}
 	return &report.Measurement{
 		Conclusion: said + concluded(s.Repeats, s.SD.Accuracy, byAccuracy, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
-		Chart: accuracyChart(study.IntervalBar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
-			study.IntervalBar("the same without noise", s.Unperturbed.Accuracy,
-				0), study.IntervalBar("largest class", s.MajorityClass, 0)),
+		Chart: accuracyChart(study.NewIntervalBar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
+			study.NewIntervalBar("the same without noise", s.Unperturbed.Accuracy,
+				0), study.NewIntervalBar("largest class", s.MajorityClass, 0)),
 	}
 }
 
@@ -110,13 +111,13 @@ func spread(repeats int) string {
 }
 
 func measuredRatio(s simulate.RatioSummary) *report.Measurement {
-	released := study.IntervalBar("released", s.L1.Released, s.L1.ReleasedSD)
+	released := study.NewIntervalBar("released", s.L1.Released, s.L1.ReleasedSD)
 	released.Main = true
 	return &report.Measurement{
 		Conclusion: concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, byError, against{"giving every set the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
 		Chart: &study.ReportChart{
 			Title: "error of the class shares of new sets (L1)", Note: fmt.Sprintf("less is better; ± is the standard deviation over %d sets", s.Targets*s.Repeats),
-			Bars: []study.ReportBar{released, study.IntervalBar("the same without noise", s.L1.Unperturbed, 0), study.IntervalBar("always the study's own shares", s.L1.TrainingRatio, 0)},
+			Bars: []study.ReportBar{released, study.NewIntervalBar("the same without noise", s.L1.Unperturbed, 0), study.NewIntervalBar("always the study's own shares", s.L1.TrainingRatio, 0)},
 		},
 	}
 }
@@ -126,33 +127,33 @@ func measuredRatio(s simulate.RatioSummary) *report.Measurement {
 func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 	of := s.Classes[0]
 	for _, n := range of.Subgroups[0].Numbers {
-		if n.Number != "AUC" || !n.First.Bounded() {
+		if n.Number != "AUC" || !n.FirstRelease.Bounded() {
 			continue
 		}
 		held := "holds the AUC of these records"
-		if n.Truth < n.First.Low || n.Truth > n.First.High {
+		if n.Truth < n.FirstRelease.Low || n.Truth > n.FirstRelease.High {
 			held = "misses the AUC of these records, as one draw in twenty may"
 		}
-		said := fmt.Sprintf("The released interval %s; the released AUC is off by %.2g.", held, math.Abs(n.First.Value-n.Truth))
+		said := fmt.Sprintf("The released interval %s; the released AUC is off by %.2g.", held, math.Abs(n.FirstRelease.Value-n.Truth))
 		return &report.Measurement{Conclusion: said, Chart: &study.ReportChart{
 			Title: "AUC of the scores of class " + of.Class, Note: "the line is the 95 % interval of noise and sampling, of one draw",
-			Bars: []study.ReportBar{{Name: "released", Value: n.First.Value, Low: n.First.Low, High: n.First.High, Main: true}, study.IntervalBar("the same records, without noise or bins", n.Truth, 0)},
+			Bars: []study.ReportBar{{Name: "released", Value: n.FirstRelease.Value, Low: n.FirstRelease.Low, High: n.FirstRelease.High, Main: true}, study.NewIntervalBar("the same records, without noise or bins", n.Truth, 0)},
 		}}
 	}
 	return nil
 }
 
 func measuredReweigh(s simulate.ReweighSummary) *report.Measurement {
-	released := study.IntervalBar("answer with the released weights", s.Estimate, s.RMSE)
+	released := study.NewIntervalBar("answer with the released weights", s.Estimate, s.RMSE)
 	released.Main = true
 	c := &study.ReportChart{
 		Title: "the query's mean over the private records", Note: fmt.Sprintf("± is the root mean square error over %d draws", s.Repeats),
-		Bars: []study.ReportBar{study.IntervalBar("truth", s.Truth, 0), released},
+		Bars: []study.ReportBar{study.NewIntervalBar("truth", s.Truth, 0), released},
 	}
 	if !math.IsNaN(s.Unperturbed) {
-		c.Bars = append(c.Bars, study.IntervalBar("the same without noise", s.Unperturbed, 0))
+		c.Bars = append(c.Bars, study.NewIntervalBar("the same without noise", s.Unperturbed, 0))
 	}
-	c.Bars = append(c.Bars, study.IntervalBar("the raw pool", s.Unweighted, 0))
+	c.Bars = append(c.Bars, study.NewIntervalBar("the raw pool", s.Unweighted, 0))
 	sd := math.Sqrt(math.Max(s.RMSE*s.RMSE-s.Bias*s.Bias, 0))
 	return &report.Measurement{Conclusion: concluded(s.Repeats, sd, byError,
 		against{"the raw pool", s.UnweightedRMSE - s.RMSE}), Chart: c}

@@ -74,7 +74,7 @@ features:
 				t.Fatal(err)
 			}
 			out, err := simulate.Survival{Split: simulate.Split{Schema: s, Parties: 4, Seed: 1,
-				Train: records.Encoded()}, Proposal: p, Repeats: repeats}.Run(t.Context())
+				Train: records.AsTable()}, Proposal: p, Repeats: repeats}.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,7 +48,7 @@ simulate.NAME=VALUE sets the terms that only a simulation has.`,
   caucus simulate regress --train records.csv --schema schema.yaml --set outcome=days --set 'columns=[age, sex]' --repeats 400
   caucus simulate reweigh --set split=sex=male --set 'query=readmitted == yes' --epsilon 0.5`,
 	}
-	cmd.RunE = console.EndsAtOnce(c, func(cmd *cobra.Command, args []string) (err error) {
+	cmd.RunE = console.EndOnCancel(c, func(cmd *cobra.Command, args []string) (err error) {
 		r.start = time.Now()
 		if os.Getenv("GOGC") == "" {
 			debug.SetGCPercent(50) // a million records of classify then take 263 MB in place of 343

@@ -36,7 +36,7 @@ type recordsFrom struct {
 	choose        study.Choice
 
 	format  dataset.Format // format of the files, set by tables
-	reading input.Reading
+	reading input.ReadOptions
 	// poolMapping is the mapping of the pool's file, which may have another format than the
 	// records' files.
 	poolMapping string
@@ -77,7 +77,7 @@ func (rf *recordsFrom) load(c *console.Console) (loaded, error) {
 	out := loaded{schema: schema}
 	var pool *dataset.Table
 	if rf.pool != "" {
-		if pool, err = (&input.Reading{MappingFile: rf.poolMapping}).Table(c, rf.pool, schema,
+		if pool, err = (&input.ReadOptions{MappingFile: rf.poolMapping}).Table(c, rf.pool, schema,
 			rf.format); err != nil {
 			return loaded{}, err
 		}
@@ -115,10 +115,10 @@ func (rf *recordsFrom) load(c *console.Console) (loaded, error) {
 		if part.table == nil {
 			continue
 		}
-		hold := schema.EncodeLater
+		hold := schema.EncodeLazily
 		if part.labelled {
 			hold = func(t *dataset.Table) (*dataset.EncodedTable, []dataset.Remark, error) {
-				return study.Plan{Where: rf.where}.EncodeLater(schema, t)
+				return study.Plan{Where: rf.where}.EncodeLazily(schema, t)
 			}
 		}
 		records, remarks, err := hold(part.table)
@@ -147,7 +147,7 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 		return schema, nil, nil, console.Usagef("give --dataset or --train, not both")
 	case rf.known != "" && (rf.test != "" || rf.schema != ""):
 		return schema, nil, nil, console.Usagef("--dataset has a schema and test records of its own: leave the study's schema and test out, or give --train")
-	case rf.known != "" && rf.reading.Given():
+	case rf.known != "" && rf.reading.AnyFlagSet():
 		return schema, nil, nil, console.Usagef("--dataset knows how its files are written: leave --mapping, --delimiter, --encoding, --decimal and --sheet out")
 	case rf.known != "":
 		known, err := public.LoadKnownDataset(rf.known)
@@ -157,7 +157,7 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 		if rf.dataDir == "" {
 			return schema, nil, nil, console.Usagef("say where the data sets are: --data-dir DIR or CAUCUS_DATA; %s comes from %s", known.Name, known.Source)
 		}
-		dir := c.Folder(rf.dataDir)
+		dir := c.InputFolder(rf.dataDir)
 		if train, err = known.Load(dir, "train"); err != nil {
 			return schema, nil, nil, err
 		}

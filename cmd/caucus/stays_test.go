@@ -99,7 +99,7 @@ func TestWhatStays(t *testing.T) {
 	for _, name := range roster {
 		c := n.enrol(string(name))
 		c.Policy = policy.Policy{
-			Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(), Noise: study.Noises(), Study: budget, Total: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 60, Delta: 1e-3}},
+			Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(), Noise: study.Noises(), StudyLimit: budget, TotalLimit: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 60, Delta: 1e-3}},
 			ClearColumns: meaning.FeatureColumns(), MinimumParties: 2, Approval: policy.ApproveByPolicy, Helper: policy.Helper{Name: "helper", Signing: pins.Signing, Sealing: pins.Sealing},
 		}
 		agents = append(agents, c)
@@ -151,7 +151,7 @@ func TestWhatStays(t *testing.T) {
 	if len(n.holding(clear)) == 0 {
 		t.Error("the open study's numbers are found nowhere: the test finds nothing")
 	}
-	_, err = n.operator.Cancel(n.ctx, cancelled.String(), "the protocol was amended")
+	_, err = n.operator.CancelStudy(n.ctx, cancelled.String(), "the protocol was amended")
 	n.check(err)
 	var in []string
 	for until :=
@@ -204,7 +204,7 @@ func (n *network) clearUploads(made []planning.PreparedPlan, agents []site.Confi
 	n.t.Helper()
 	for _, p := range made {
 		for _, c := range agents {
-			if !p.Plan.Noise.InClear() {
+			if !p.Plan.Noise.SumsInClear() {
 				continue
 			}
 			upload := filepath.Join(c.State, "studies", p.Hash.String(), "upload")

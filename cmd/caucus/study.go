@@ -34,7 +34,7 @@ func (o *operator) listStudies() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.Print(console.Listed(listing.Studies), func(w io.Writer) {
+			return o.Print(console.NonNil(listing.Studies), func(w io.Writer) {
 				t := console.NewTable(w, "study", "plan", "kind", "state", "contributed",
 					"deadline")
 				for _, s := range listing.Studies {
@@ -68,10 +68,10 @@ type studyDocument struct {
 
 func (o *operator) printStudy(s protocol.Study) error {
 	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes,
-		ContributedBy: console.Listed(s.ContributedBy), Missing: console.Listed(s.Missing),
-		Declined: console.Listed(s.Declined), Awaited: console.Listed(s.Awaited),
-		Statuses: console.Listed(s.Statuses), Ends: s.Chain.Ending().Words(s.Roster),
-		Amended: console.Listed(s.Chain.Changes(0))}
+		ContributedBy: console.NonNil(s.ContributedBy), Missing: console.NonNil(s.Missing),
+		Declined: console.NonNil(s.Declined), Awaited: console.NonNil(s.Awaited),
+		Statuses: console.NonNil(s.Statuses), Ends: s.Chain.Ending().Words(s.Roster),
+		Amended: console.NonNil(s.Chain.Changes(0))}
 	var worth []string
 	if s.Forecast.Document != nil {
 		if operator, err := stated.Parse(s.Forecast.Document, s.Hash); err != nil {
@@ -89,7 +89,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 			{"guarantee", fmt.Sprintf("unit %s, ε = %g, δ = %g", p.Unit, p.Epsilon, p.Delta)},
 			{"parties", fmt.Sprintf("%d of %d have contributed", s.Contributed, s.Roster)},
 		}
-		if s.State == study.InDraft || s.State == study.Open {
+		if s.State == study.Draft || s.State == study.Open {
 			lines = append(lines, [2]string{"ends", doc.Ends})
 		}
 		lines = append(lines, [2]string{"amended", strings.Join(doc.Amended, "\n             ")})
@@ -159,7 +159,7 @@ func (o *operator) cancelStudy() *cobra.Command {
 	var reason string
 	cmd := o.about("cancel", "Give a study up that is not released yet",
 		func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
-			return c.Cancel(ctx, ref, reason)
+			return c.CancelStudy(ctx, ref, reason)
 		})
 	cmd.Flags().StringVar(&reason, "reason", "", "what the parties are told, besides that")
 	return cmd
@@ -167,7 +167,7 @@ func (o *operator) cancelStudy() *cobra.Command {
 
 func (o *operator) waiveStudy() *cobra.Command {
 	cmd := o.about("waive", "Release a study without waiting for contributors that do not call", func(ctx context.Context, c *admin.Client, ref string) (protocol.Study, error) {
-		return c.Waive(ctx, ref)
+		return c.WaiveAwaited(ctx, ref)
 	})
 	cmd.Long = `Release a sealed study although some contributors have not called since the coordinator
 restarted. The coordinator waits for their calls, because the calls reveal a folder that
@@ -200,7 +200,7 @@ func (o *operator) waitStudy() *cobra.Command {
 					return s, nil
 				case err == nil && s.State == study.Failed:
 					return s, fmt.Errorf("the study failed: %s", s.Reason)
-				case err != nil && ctx.Err() == nil && !protocol.Retry(err):
+				case err != nil && ctx.Err() == nil && !protocol.IsRetryable(err):
 					return s, err
 				}
 				now := fmt.Sprintf("%s, %d of %d contributions", s.State, s.Contributed, s.Roster)
@@ -272,7 +272,7 @@ and the coordinator's key. caucus release uses this file and checks every claim.
 			for _, w := range r.Release.Result.Warnings {
 				o.Note("warning: %s", w)
 			}
-			if err := client.HelperBack(); err != nil {
+			if err := client.HelperRestored(); err != nil {
 				o.Note("warning: %v", err)
 			}
 			printWeights(o.Err, r.Release)

@@ -35,10 +35,10 @@ func FuzzStudyFile(f *testing.F) {
 			return
 		}
 		if p, err := planning.Complete(s.Proposal, schema); err != nil ||
-			kinds.WordsOf(p).Shards > 64 {
+			kinds.Explain(p).Shards > 64 {
 			return
 		}
-		if p, err := planning.Propose(s.Proposal, schema, pool); err == nil &&
+		if p, err := planning.ProposePlan(s.Proposal, schema, pool); err == nil &&
 			kinds.Check(p.Plan) != nil {
 			t.Fatalf("a plan is proposed that does not check: %v", kinds.Check(p.Plan))
 		}

@@ -100,14 +100,14 @@ func propose(c *console.Console, s terms.Study) (planning.PreparedPlan, error) {
 	if err != nil {
 		return planning.PreparedPlan{}, err
 	}
-	pool, err := new(input.Reading).Table(c, s.Pool, schema, schema.Format())
+	pool, err := new(input.ReadOptions).Table(c, s.Pool, schema, schema.Format())
 	if err != nil {
 		return planning.PreparedPlan{}, err
 	}
 	if err := readNamed(&s, schema, pool, false); err != nil {
 		return planning.PreparedPlan{}, err
 	}
-	return planning.Propose(s.Proposal, schema, pool)
+	return planning.ProposePlan(s.Proposal, schema, pool)
 }
 
 // readNamed reads two files if a study names them: the model, and the release that the pool's
@@ -192,19 +192,20 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	if p.Kind == "classify" && foresee {
 		bar := console.NewProgress(o.Console)
 		options.Progress, options.Coefficients = bar.Set, true
-		drawn, err = forecast.Draw(ctx, p, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC},
+		drawn, err = forecast.DrawForecast(ctx, p, made.Pool,
+			forecast.PublicInputs{Size: made.Size, AUC: s.AUC},
 			options)
 		bar.Stop()
 		if err != nil {
 			return err
 		}
-		made.Warning, narrow = drawn.Warning(p), p.AboutFewer(made.Size)
+		made.Warning, narrow = drawn.Warning(p), p.ConditionForecastText(made.Size)
 	}
 	doc := createdStudy{
-		Study: p.Name, Plan: made.Hash, State: study.InDraft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
+		Study: p.Name, Plan: made.Hash, State: study.Draft, Parties: len(p.Roster), Minimum: p.Minimum, Deadline: p.Deadline,
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
 		Map: p.Map.Describe(), Kept: p.Map.KeptShares(p.Schema, made.Pool.Encoded),
-		Forecast: drawn, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
+		Forecast: drawn, ShareError: made.ShareSD, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
 	}
 	if made.Warning != "" {
 		o.Note("warning: %s", made.Warning)
@@ -246,7 +247,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 			console.Counted(doc.PoolRows,
 				"rows"), columnWords(p), doc.Map)
 		if doc.Where != "" {
-			fmt.Fprintf(w, "about      %s\n", p.About())
+			fmt.Fprintf(w, "about      %s\n", p.ConditionText())
 		}
 		if words := dataset.KeptText(doc.Kept); words != "" {
 			fmt.Fprintf(w, "           %s\n", words)

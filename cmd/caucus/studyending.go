@@ -63,7 +63,7 @@ func (o *operator) extendStudy() *cobra.Command {
 				options.Seal.QuietSeconds = rule.QuietSeconds
 			}
 		}
-		return c.Amend(ctx, ref, options)
+		return c.AmendStudy(ctx, ref, options)
 	})
 	cmd.Long = `Change an open study's deadline, what seals it before that, or its minimum, down to the
 floor that its plan names. The plan stays what it was: its hash is the study's name, and

@@ -127,7 +127,7 @@ func nearestFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 
 func kindTyped(args []string) string {
 	for _, a := range args {
-		if _, err := kinds.Named(a); err == nil {
+		if _, err := kinds.FindKind(a); err == nil {
 			return a
 		}
 	}
@@ -158,7 +158,7 @@ func (t *termFlags) read(c *console.Console, cmd *cobra.Command, args []string) 
 	if path != "" {
 		c.AddInput(path)
 		if file, err = yamlfile.Read(path); err != nil {
-			return terms.Study{}, fmt.Errorf("read study file: %w", input.NamedOnce(path, err))
+			return terms.Study{}, fmt.Errorf("read study file: %w", input.PrefixFileName(path, err))
 		}
 	}
 	settings, err := t.settings()
@@ -175,10 +175,10 @@ func (t *termFlags) read(c *console.Console, cmd *cobra.Command, args []string) 
 	case err != nil:
 		return s, refused(cmd, fmt.Errorf("read study file: %w", err))
 	}
-	for _, replaced := range s.Replaced {
+	for _, replaced := range s.OverrideNotes {
 		c.Note("note: %s", replaced)
 	}
-	for _, name := range s.Files {
+	for _, name := range s.InputFiles {
 		c.AddInput(name)
 	}
 	return s, c.CheckOutputs(cmd, nil)
@@ -186,7 +186,7 @@ func (t *termFlags) read(c *console.Console, cmd *cobra.Command, args []string) 
 
 func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err error) {
 	for _, a := range args {
-		_, unknown := kinds.Named(a)
+		_, unknown := kinds.FindKind(a)
 		switch {
 		case unknown == nil && kind == "":
 			kind = a
@@ -211,7 +211,7 @@ func (t *termFlags) settings() (all []terms.Setting, err error) {
 	for _, f := range t.flags {
 		if f.given {
 			all = append(all, terms.Setting{Name: f.name, Value: f.value,
-				Typed: "--" + strings.ReplaceAll(f.name, "_", "-") + " " + f.value})
+				AsTyped: "--" + strings.ReplaceAll(f.name, "_", "-") + " " + f.value})
 		}
 	}
 	for _, s := range t.set {
@@ -220,7 +220,7 @@ func (t *termFlags) settings() (all []terms.Setting, err error) {
 			return nil, console.Usagef("--set %s: write TERM=VALUE, such as --set epsilon=0.5", s)
 		}
 		all = append(all, terms.Setting{Name: strings.TrimSpace(name), Value: value,
-			Typed: "--set " + s})
+			AsTyped: "--set " + s})
 	}
 	return all, nil
 }

@@ -91,7 +91,7 @@ func TestCoordinatorPage(t *testing.T) {
 		c := n.enrol(name)
 		c.Policy.Mechanisms, c.Policy.Noise = []string{"cross",
 			"means"}, []study.Noise{study.NoiseSite, study.NoiseCoordinator}
-		c.Policy.Study, c.Policy.Total = limit,
+		c.Policy.StudyLimit, c.Policy.TotalLimit = limit,
 			map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5}}
 		roster, configs = append(roster, study.PartyID(name)), append(configs, c)
 	}
@@ -117,7 +117,7 @@ func TestCoordinatorPage(t *testing.T) {
 		n.wait(h)
 	}
 	n.open("given-up", 2, roster[:2]...)
-	_, err = n.operator.Cancel(n.ctx, "given-up", "the board said no")
+	_, err = n.operator.CancelStudy(n.ctx, "given-up", "the board said no")
 	n.check(err)
 	h := n.open("readmission", 3, roster...)
 
@@ -225,14 +225,14 @@ func TestAgentPage(t *testing.T) {
 	n := newNetwork(t, nil)
 	browser := testpages.Browse(t)
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
-	a.Policy.Approval, a.Page = policy.ApproveByPerson, "127.0.0.1:"+port
+	a.Policy.Approval, a.PageAddress = policy.ApproveByPerson, "127.0.0.1:"+port
 	yes, no := n.open("readmission", 2, "hospital-a", "hospital-b"), n.open("unwanted", 2,
 		"hospital-a", "hospital-b")
 	n.run(a)
 	n.run(b)
 	var link string
 	if !until(func() bool { // it serves the page
-		link, err = webpage.NewLink(a.State, a.Page, time.Now())
+		link, err = webpage.NewLink(a.State, a.PageAddress, time.Now())
 		return err == nil
 	}) {
 		t.Fatal(err)

@@ -36,7 +36,8 @@ func TLS(
 	client.Certificates = nil
 	client.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		caller := protocol.Caller{Name: name, Role: protocol.RoleReplica}
-		id, _, err := a.IssueOwn("", caller, protocol.SignerKey{}, now()) // so it never expires
+		// so it never expires
+		id, _, err := a.IssueFirstOperator("", caller, protocol.SignerKey{}, now())
 		if err != nil {
 			return nil, err
 		}

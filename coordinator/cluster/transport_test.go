@@ -96,10 +96,10 @@ func TestPort(t *testing.T) {
 		t.Errorf("keys %q", text)
 	}
 
-	succeeded := must(authority.Succeed(time.Now()))
+	succeeded := must(authority.NewSuccessor(time.Now()))
 	after, afterAt := opened(t, config(succeeded, "after"))
 	pair := func(role protocol.Role) *tls.Config {
-		id, _, err := authority.IssueOwn("", protocol.Caller{Name: "some", Role: role},
+		id, _, err := authority.IssueFirstOperator("", protocol.Caller{Name: "some", Role: role},
 			protocol.SignerKey{}, time.Now())
 		must(0, err)
 		c := asks.Clone()

@@ -191,7 +191,7 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 	if err := stores.Store.Check(ctx); err != nil {
 		return head, err
 	}
-	chain, err := privacy.Walk(ctx, stores.Journal, func(privacy.Line) error { return nil })
+	chain, err := privacy.VerifyEach(ctx, stores.Journal, func(privacy.Line) error { return nil })
 	if err != nil {
 		return head, err
 	}

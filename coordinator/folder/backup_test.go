@@ -44,7 +44,7 @@ func charge(t *testing.T, c Config, ids ...string) (lines []privacy.Line) {
 	for _, id := range ids {
 		must(0, l.Spend(ctx, id, privacy.PureCost(privacy.Party, 0, big.NewRat(1, 10))))
 		must(head.Advance(ctx, stores.Journal))
-		line, found, err := l.Line(ctx, id)
+		line, found, err := l.FindLine(ctx, id)
 		if !found || err != nil {
 			t.Fatal(found, err)
 		}
@@ -237,11 +237,11 @@ func TestReconcileOnce(t *testing.T) {
 	dir := c.Dir
 
 	history := func(costs ...int64) (lines []privacy.Line) {
-		l := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+		l := must(privacy.Open(privacy.NewMemoryJournal(), privacy.Config{}))
 		for i, c := range costs {
 			id := fmt.Sprintf("release %d of %v", i, costs)
 			must(0, l.Spend(ctx, id, privacy.PureCost(privacy.Party, 0, big.NewRat(c, 10))))
-			line, found, err := l.Line(ctx, id)
+			line, found, err := l.FindLine(ctx, id)
 			if !found || err != nil {
 				t.Fatal(found, err)
 			}

@@ -119,7 +119,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line,
 	}
 	defer stores.Close()
 	j := stores.Journal
-	chain, err := privacy.Walk(ctx, j, func(privacy.Line) error { return nil })
+	chain, err := privacy.VerifyEach(ctx, j, func(privacy.Line) error { return nil })
 	if err != nil {
 		return fail(err)
 	}
@@ -174,7 +174,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line,
 // lostLines returns the known lines that the ledger lacks and has not paid for. unknown are lost
 // entries of which only the head is known: the entry before a lost line, and entries in heads whose
 // number the ledger gave to another entry.
-func lostLines(chain *privacy.Chain, known []privacy.Line,
+func lostLines(chain *privacy.LedgerChain, known []privacy.Line,
 	heads []privacy.Head) (lines []privacy.Line, unknown []privacy.Head) {
 	seen := map[privacy.Digest]bool{}
 	for _, l := range known {
@@ -183,7 +183,7 @@ func lostLines(chain *privacy.Chain, known []privacy.Line,
 		}
 		seen[l.Hash] = true
 	}
-	lines = append(lines, chain.Unpaid(known)...)
+	lines = append(lines, chain.UnpaidLines(known)...)
 	miss := func(h privacy.Head) {
 		if h.Sequence < 1 || h.Sequence > chain.Head().Sequence || seen[h.Hash] {
 			return

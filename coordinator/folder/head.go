@@ -32,7 +32,7 @@ type LedgerHead struct {
 // different entry under the remembered number was restored and went on, and is refused.
 func OpenLedgerHead(ctx context.Context, path string, j privacy.Journal) (*LedgerHead, int64,
 	error) {
-	now, err := privacy.HeadOf(ctx, j)
+	now, err := privacy.JournalHead(ctx, j)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -82,7 +82,7 @@ func (l *LedgerHead) keep(head privacy.Head) error {
 func (l *LedgerHead) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, err := privacy.HeadOf(ctx, j)
+	now, err := privacy.JournalHead(ctx, j)
 	if err != nil {
 		return now, err
 	}
@@ -127,7 +127,7 @@ func (l *LedgerHead) Current() privacy.Head {
 func HeadAt(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
 	var there []privacy.Entry
 	err := j.Update(ctx, func(tx privacy.Tx) (err error) {
-		there, err = tx.After(sequence-1, 1)
+		there, err = tx.EntriesAfter(sequence-1, 1)
 		return err
 	})
 	if err != nil {

@@ -127,7 +127,7 @@ func initSecrets(c Config, o InitOptions) error {
 		return err
 	}
 	caller := protocol.Caller{Name: o.Operator, Role: protocol.RoleOperator}
-	profile, leaf, err := authority.IssueOwn(o.Address, caller, signer.Key(), now)
+	profile, leaf, err := authority.IssueFirstOperator(o.Address, caller, signer.Key(), now)
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,8 @@ type Keyring struct {
 // which generation's key files are in use, so a handover takes effect when the file is renamed into
 // place.
 type keyringDocument struct {
-	Successions []protocol.Signed `json:"successions"`
-	Former      []server.Former   `json:"former"`
+	Successions []protocol.Signed        `json:"successions"`
+	Former      []server.FormerAuthority `json:"former"`
 }
 
 // generation is a key file's name in the n-th generation: ca.key, ca-1.key, …
@@ -60,7 +60,7 @@ func LoadKeyring(c Config) (k Keyring, err error) {
 	if k.Signer, err = protocol.LoadSigner(c.Path(generation(SignerFile, n))); err != nil {
 		return k, err
 	}
-	k.Authority = authority.After(document.Former)
+	k.Authority = authority.WithPredecessors(document.Former)
 	first := k.Signer.Key()
 	if n > 0 {
 		var oldest protocol.Succession
@@ -135,7 +135,7 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	if n > protocol.MaxSuccessions {
 		return fail(fmt.Errorf("they were changed %d times already, and nobody follows further: make a new coordinator", protocol.MaxSuccessions))
 	}
-	authority, err := old.Authority.Succeed(now)
+	authority, err := old.Authority.NewSuccessor(now)
 	if err != nil {
 		return fail(err)
 	}

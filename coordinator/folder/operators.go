@@ -33,7 +33,7 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 		address = c.Listen
 	}
 	caller := protocol.Caller{Name: name, Role: protocol.RoleOperator}
-	profile, leaf, err := ring.Authority.IssueOwn(address, caller, ring.Keys.First(), now)
+	profile, leaf, err := ring.Authority.IssueFirstOperator(address, caller, ring.Keys.First(), now)
 	if err != nil {
 		return fail(err)
 	}

@@ -93,7 +93,7 @@ func OpenStoresAsLeader(ctx context.Context, c Config, may func(*database.Lease)
 		return nil, err
 	}
 	s.Lease, s.unlock, s.Store.DB.Guard = lease, unlock, lease
-	s.Journal.Guard(lease)
+	s.Journal.RequireLease(lease)
 	return s, nil
 }
 

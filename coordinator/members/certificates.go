@@ -196,7 +196,7 @@ func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until tim
 		if err != nil {
 			return until, fmt.Errorf("read what an invitation got: %w", err)
 		}
-		if until = server.IssuedAt(c).Add(lostAnswer); !s.now().Before(until) {
+		if until = server.TimeOfIssue(c).Add(lostAnswer); !s.now().Before(until) {
 			return until, fmt.Errorf("%w: the invitation was used already: if not by you, tell the operator; ask for a new one", protocol.ErrDenied)
 		}
 	}

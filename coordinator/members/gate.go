@@ -230,7 +230,7 @@ func (cg *CallGate) handshake(caller protocol.Caller) error {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
 	defer cancel()
 	_, _, err := cg.certificates.Validity(ctx, caller)
-	if protocol.Retry(err) || protocol.Reason(err) == "" {
+	if protocol.IsRetryable(err) || protocol.Reason(err) == "" {
 		return nil
 	}
 	cg.failedHandshake(caller.Serial)

@@ -122,7 +122,7 @@ func TestStrangers(t *testing.T) {
 	mixed := foreign
 	mixed.CA = id.CA
 	// A certificate from the right authority that is not in the store.
-	unknown, _, err := w.authority.IssueOwn("",
+	unknown, _, err := w.authority.IssueFirstOperator("",
 		protocol.Caller{Name: "ghost", Role: protocol.RoleOperator}, id.Signer, w.clock.Now())
 	if err != nil {
 		t.Fatal(err)

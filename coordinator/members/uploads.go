@@ -46,7 +46,7 @@ func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func
 	for {
 		m, err := recv()
 		if errors.Is(err, io.EOF) {
-			return body.Whole()
+			return body.Complete()
 		}
 		if err != nil {
 			return nil, err

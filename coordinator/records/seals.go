@@ -96,7 +96,7 @@ func (st *sqlTx) key(h study.Hash, create bool) (cipher.AEAD, error) {
 		case !noisy(row.Plan):
 		case !create:
 			return nil, nil
-		case protocol.Final(row.State):
+		case protocol.IsFinal(row.State):
 			return nil, fmt.Errorf("study %s is over, and its key is gone", h)
 		default:
 			key = make([]byte, 32)
@@ -118,7 +118,7 @@ func (st *sqlTx) key(h study.Hash, create bool) (cipher.AEAD, error) {
 // noisy reports whether a plan has its noise added at the coordinator, or cannot be read.
 func noisy(plan []byte) bool {
 	p, _, err := protocol.ParsePlan(plan)
-	return err != nil || p.Noise.InClear()
+	return err != nil || p.Noise.SumsInClear()
 }
 
 func (st *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
@@ -152,7 +152,7 @@ func (st *sqlTx) unreadable() (rows []Study, err error) {
 		if err != nil {
 			break
 		}
-		if protocol.Final(row.State) {
+		if protocol.IsFinal(row.State) {
 			st.over = append(st.over, row.Hash) // its end may have come after its key
 			continue
 		}
@@ -219,8 +219,8 @@ func (s *SQL) RequestBallotsAgain(ctx context.Context, now time.Time) (asked []s
 			if _, err = t.run("UPDATE contributions SET body = NULL WHERE study = $1", row.Hash[:]); err == nil {
 				err = t.MarkSumLost(row.Hash, now)
 			}
-			if err == nil && row.State == study.Folded {
-				err = t.SetState(row.Hash, study.Folded, study.Sealed, row.Reason)
+			if err == nil && row.State == study.Summed {
+				err = t.SetState(row.Hash, study.Summed, study.Sealed, row.Reason)
 			}
 		}
 		return err

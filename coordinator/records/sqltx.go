@@ -263,7 +263,7 @@ func (st *sqlTx) SetState(h study.Hash, from, s study.State, reason string) erro
 	if err := st.exec("UPDATE studies SET state = $1, reason = $2 WHERE hash = $3 AND state = $4", s, reason, h[:], from); err != nil {
 		return fmt.Errorf("study %s is not %s any more: %w", h, from, err)
 	}
-	if !protocol.Final(s) {
+	if !protocol.IsFinal(s) {
 		return nil
 	}
 	st.over = append(st.over, h)
@@ -291,7 +291,7 @@ func (st *sqlTx) forgetDigests(h study.Hash) error {
 		return err
 	}
 	p, _, err := protocol.ParsePlan(row.Plan)
-	if err == nil && (!p.Noise.InClear() || p.Form >= study.FormCommitted) {
+	if err == nil && (!p.Noise.SumsInClear() || p.Form >= study.FormCommitted) {
 		return nil
 	}
 	_, err = st.run("UPDATE contributions SET digest = $1, receipt = $2, signature = $2 WHERE study = $3", make([]byte, len(study.BodyDigest{})), []byte{}, h[:])

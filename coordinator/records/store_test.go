@@ -351,7 +351,7 @@ func storeDigests(t *testing.T, s Store) {
 func storeStudies(t *testing.T, s Store) {
 	h, g := study.Hash{1}, study.Hash{2}
 	row := Study{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte("signature"),
-		Created: time.UnixMilli(5).UTC(), State: study.InDraft}
+		Created: time.UnixMilli(5).UTC(), State: study.Draft}
 	other := row
 	other.Hash, other.Name, other.Created = g, "t", time.UnixMilli(6).UTC()
 	receipt := func(p study.PartyID) protocol.Receipt {
@@ -366,7 +366,7 @@ func storeStudies(t *testing.T, s Store) {
 		for _, p := range []study.PartyID{"ccc", "a", "bb"} {
 			must(0, tx.AddContribution(receipt(p), []byte("body "+p)))
 		}
-		return tx.SetState(h, study.InDraft, study.Open, "")
+		return tx.SetState(h, study.Draft, study.Open, "")
 	})
 	if err := s.Update(context.Background(), func(tx Tx) error {
 		return tx.AddContribution(receipt("a"), []byte("again"))
@@ -437,7 +437,7 @@ func storeStudies(t *testing.T, s Store) {
 		}
 	})
 	if err := s.Update(context.Background(), func(tx Tx) error {
-		return tx.SetState(h, study.Sealed, study.Folded, "")
+		return tx.SetState(h, study.Sealed, study.Summed, "")
 	}); !errors.Is(err, ErrNoRow) {
 		t.Errorf("a study that is open was folded: %v", err)
 	}
@@ -447,7 +447,7 @@ func storeStudies(t *testing.T, s Store) {
 		must(0, tx.AddContribution(protocol.Receipt{Plan: g, Party: "a", Document: []byte("d"),
 			Signature: []byte("s")}, []byte("x")))
 		must(0, tx.SetState(h, study.Open, study.Released, ""))
-		return tx.SetState(g, study.InDraft, study.Failed, "why")
+		return tx.SetState(g, study.Draft, study.Failed, "why")
 	})
 	view(t, s, func(tx Tx) {
 		if got := must(tx.Release(h)); !reflect.DeepEqual(got, release) ||

@@ -26,7 +26,7 @@ type present struct {
 	run   string   // random name of the process that called last
 	runs  []string // random names of the processes that called earlier, newest last
 	twice time.Time
-	waits map[study.Hash]protocol.Wait
+	waits map[study.Hash]protocol.WaitReason
 }
 
 const (
@@ -59,10 +59,10 @@ func (c *CallTracker) RecordCall(caller protocol.Caller, r *pb.ListRequest, now 
 	}
 	m.waits = nil
 	for _, w := range r.Waits[:min(len(r.Waits), protocol.MaxWaits)] {
-		if what := protocol.Wait(w.GetWhat()); what.Known() &&
+		if what := protocol.WaitReason(w.GetWhat()); what.Valid() &&
 			len(w.GetPlanHash()) == len(study.Hash{}) {
 			if m.waits == nil {
-				m.waits = map[study.Hash]protocol.Wait{}
+				m.waits = map[study.Hash]protocol.WaitReason{}
 			}
 			m.waits[study.Hash(w.GetPlanHash())] = what
 		}
@@ -99,7 +99,7 @@ func (c *CallTracker) LastCall(name string, now time.Time) (seen int64, runs uin
 }
 
 // waiting returns, per study, why the study waits for a member, as the member's last call reported.
-func (c *CallTracker) waiting(name string) map[study.Hash]protocol.Wait {
+func (c *CallTracker) waiting(name string) map[study.Hash]protocol.WaitReason {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m := c.members[name]; m != nil {

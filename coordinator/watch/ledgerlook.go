@@ -123,7 +123,7 @@ func (l *ledgerLook) walk() error {
 		ctx, stop := context.WithTimeout(l.ctx, time.Minute)
 		var entries []privacy.Entry
 		err := journal.Update(ctx, func(tx privacy.Tx) (err error) {
-			entries, err = tx.After(l.last, page) // only this goroutine changes last
+			entries, err = tx.EntriesAfter(l.last, page) // only this goroutine changes last
 			return err
 		})
 		stop()

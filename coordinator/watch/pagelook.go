@@ -112,7 +112,7 @@ func (pc *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 		return study.Plan{}, err
 	}
 	p = study.Plan{
-		Name: p.Name, Kind: p.Kind, Purpose: p.Purpose, Contact: p.Contact, Data: p.Data, Roster: p.Roster, Readers: p.Readers, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta,
+		Name: p.Name, Kind: p.Kind, Purpose: p.Purpose, Contact: p.Contact, SourceName: p.SourceName, Roster: p.Roster, Readers: p.Readers, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta,
 		Mechanism: p.Mechanism, Noise: p.Noise, Minimum: p.Minimum, Floor: p.Floor, Deadline: p.Deadline, Seal: p.Seal,
 	}
 	slices.Sort(p.Roster)
@@ -169,9 +169,9 @@ func (p *page) look(ctx context.Context) (o overview, err error) {
 // watchRank orders studies: open ones first, then drafts, then ended ones.
 func watchRank(s study.State) int {
 	switch {
-	case protocol.Final(s):
+	case protocol.IsFinal(s):
 		return 2
-	case s == study.InDraft:
+	case s == study.Draft:
 		return 1
 	}
 	return 0
@@ -195,7 +195,7 @@ func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
 	}
 	ending := chain.Ending()
 	l := studyLine{
-		Name: row.Name, Hash: row.Hash.String(), Kind: plan.Kind, Mechanism: plan.Mechanism, Noise: plan.Noise, State: row.State, Over: protocol.Final(row.State), Reason: row.Reason,
+		Name: row.Name, Hash: row.Hash.String(), Kind: plan.Kind, Mechanism: plan.Mechanism, Noise: plan.Noise, State: row.State, Over: protocol.IsFinal(row.State), Reason: row.Reason,
 		Contributed: count, Roster: len(plan.Roster), Minimum: ending.Minimum, Unit: plan.Unit.String(), Epsilon: plan.Epsilon, Delta: plan.Delta,
 		Ends: ending.Words(len(plan.Roster)), Report: row.State == study.Released && len(plan.Readers) == 0 && p.server.Config.Report != nil,
 		hash: row.Hash, plan: plan,
@@ -206,7 +206,7 @@ func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
 	return l, nil
 }
 
-func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error) {
+func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.AmendmentChain, error) {
 	signed, err := tx.Amendments(h)
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error)
 	for _, a := range signed {
 		documents = append(documents, a.Document)
 	}
-	return study.ChainOf(plan, h, documents)
+	return study.AmendmentChainOf(plan, h, documents)
 }
 
 // members adds the members and why studies wait for each.
@@ -239,11 +239,11 @@ func (p *page) members(o *overview, all []admin.Member, open map[study.Hash]stri
 	for _, m := range all[:len(all)-o.MoreMembers] {
 		seen, runs := p.server.Calls.LastCall(m.Name, now)
 		if seen != 0 {
-			m.Seen = time.UnixMilli(seen)
+			m.LastCall = time.UnixMilli(seen)
 		}
-		m.Twice = runs > 1
+		m.InTwoProcesses = runs > 1
 		line := memberLine{Name: m.Name, Role: string(m.Role), Status: m.Status,
-			Expires: m.Expires.Format(time.DateOnly), Called: m.Called(now)}
+			Expires: m.Expires.Format(time.DateOnly), Called: m.LastCallText(now)}
 		waits := p.server.Calls.waiting(m.Name)
 		for _, h := range slices.SortedFunc(maps.Keys(waits), func(a, b study.Hash) int {
 			return strings.Compare(open[a], open[b])
@@ -309,21 +309,22 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 		return l, err
 	}
 	plan := l.plan
-	l.Purpose, l.Contact, l.Data, l.Readers = plan.Purpose, plan.Contact, plan.Data,
+	l.Purpose, l.Contact, l.Data, l.Readers = plan.Purpose, plan.Contact, plan.SourceName,
 		strings.Join(plan.Readers, ", ")
-	l.Released, l.IsDraft, l.ReadersNamed = l.State == study.Released, l.State == study.InDraft,
+	l.Released, l.IsDraft, l.ReadersNamed = l.State == study.Released, l.State == study.Draft,
 		len(plan.Readers) > 0
 	l.ContributedBy, l.MoreContributed = some(have)
 	l.Missing, l.MoreMissing = some(missing)
-	if l.State == study.Sealed || l.State == study.Folded {
+	if l.State == study.Sealed || l.State == study.Summed {
 		l.Awaited, l.MoreAwaited = some(s.Awaited(h, have, missing))
 	}
 	if l.State == study.Open {
 		l.Waiting, l.MoreWaits = true, l.MoreMissing
 		for _, status := range s.Calls.Statuses(h, l.Missing, l.Declined) {
-			words := protocol.PartyStatus{Party: status.Party, Wait: protocol.Wait(status.What)}
+			words := protocol.PartyStatus{Party: status.Party,
+				Wait: protocol.WaitReason(status.What)}
 			if status.SeenUnixMillis != 0 {
-				words.Seen = time.UnixMilli(status.SeenUnixMillis)
+				words.LastCall = time.UnixMilli(status.SeenUnixMillis)
 			}
 			l.Waits = append(l.Waits, words.Words(now))
 		}

@@ -72,13 +72,14 @@ type Watcher struct {
 }
 
 // Listen listens on loopback addresses for those who watch this coordinator. The two addresses may
-// be the same. At Config.Metrics, for machines:
+// be the same. At Config.MetricsAddress, for machines:
 //
 //	/metrics   counts and states, for Prometheus; no name of a party or study
 //	/livez     200 as long as it answers at all
 //	/readyz    200 if it can take contributions and release; else 503 with each cause on a line
 //
-// At Config.Page, for people with a link, the page, which names parties and studies (newPage).
+// At Config.PageAddress, for people with a link, the page, which names parties and studies
+// (newPage).
 func Listen(s WatchedParts) (w *Watcher, err error) {
 	w = &Watcher{servers: map[net.Listener]*http.Server{}}
 	defer func() {

@@ -140,16 +140,16 @@ features:
 	h := study.HashOf(text)
 	w.update(t, func(tx records.Tx) error {
 		err := tx.AddStudy(records.Study{Hash: h, Name: p.Name, Plan: text, Signature: []byte("s"),
-			Created: time.Now(), State: study.InDraft})
-		if state != study.InDraft {
-			err = errors.Join(err, tx.SetState(h, study.InDraft, study.Open, ""))
+			Created: time.Now(), State: study.Draft})
+		if state != study.Draft {
+			err = errors.Join(err, tx.SetState(h, study.Draft, study.Open, ""))
 		}
 		for _, party := range received {
 			err = errors.Join(err, tx.AddContribution(protocol.Receipt{Plan: h, Party: party,
 				Body:     study.BodyDigest(sha256.Sum256([]byte(string(party) + p.Name))),
 				Document: []byte("d"), Signature: []byte("s")}, []byte("the ballot of "+party)))
 		}
-		if state != study.InDraft && state != study.Open {
+		if state != study.Draft && state != study.Open {
 			err = errors.Join(err, tx.SetState(h, study.Open, state, "why it ended"))
 		}
 		return err
@@ -280,7 +280,7 @@ func TestPage(t *testing.T) {
 	named := func(name string) func(*study.Plan) { return func(p *study.Plan) { p.Name = name } }
 	open := w.add(t, study.Open, named("open-one"), "p0")
 	sealed := w.add(t, study.Sealed, named("sealed-one"), "p0", "p1")
-	draft := w.add(t, study.InDraft, named("draft-one"))
+	draft := w.add(t, study.Draft, named("draft-one"))
 	over := w.add(t, study.Released, named("for-all"), "p0", "p1")
 	private := w.add(t, study.Released, func(p *study.Plan) {
 		p.Name, p.Readers = "for-one", []string{"p1"}

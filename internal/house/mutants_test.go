@@ -115,7 +115,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a release may name other contributions than both servers signed", room: "study/verify", file: "aggregated.go", in: "coordinator",
-		old: "members.Digest() == said.Members", new: "members.Digest() != study.Hash{}",
+		old: "members.Digest() == said.MembersDigest", new: "members.Digest() != study.Hash{}",
 		found: "TestSharedLeaves",
 	},
 	{
@@ -175,7 +175,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "the set is left out of the terms of a server's release", room: "aggregator", file: "server.go",
-		old: "\trequest.From = from(r.Set, request.From)\n", new: "",
+		old: "\trequest.SourceDigest = from(r.Set, request.SourceDigest)\n", new: "",
 		found: "TestSecondSet",
 	},
 	{
@@ -230,7 +230,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a cost that is given too low covers a lost share", room: "aggregator", file: "recall.go",
-		old: "err != nil || len(chain.Unpaid([]privacy.Line{line})) > 0, nil", new: "err != nil, nil",
+		old: "err != nil || len(chain.UnpaidLines([]privacy.Line{line})) > 0, nil", new: "err != nil, nil",
 		found: "TestShownWhileBehind",
 	},
 	{
@@ -376,7 +376,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "more of a party's records are counted than the plan says", room: "study/describe", file: "statistic.go",
-		old: "keyed.AtMost(in, q.plan.Unit, most)", new: "keyed.AtMost(in, q.plan.Unit, 1000*most)",
+		old: "keyed.AtMostRecords(in, q.plan.Unit, most)", new: "keyed.AtMostRecords(in, q.plan.Unit, 1000*most)",
 		found: "TestPerParty",
 	},
 	{
@@ -387,7 +387,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "more of a party's records are judged than the plan says", room: "study/evaluate", file: "histograms.go",
-		old: "keyed.AtMost(in, h.plan.Unit, h.most())", new: "keyed.AtMost(in, h.plan.Unit, 1000*h.most())",
+		old: "keyed.AtMostRecords(in, h.plan.Unit, h.most())", new: "keyed.AtMostRecords(in, h.plan.Unit, 1000*h.most())",
 		found: "TestPerParty|TestPartyBound",
 	},
 	{
@@ -442,7 +442,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a missing number counts as the middle of its range", room: "study/describe", file: "columns.go",
-		old: ", c.Apart && row[c.encoded] != row[c.encoded]:", new: ":",
+		old: ", c.CountsMissing && row[c.encoded] != row[c.encoded]:", new: ":",
 		found: "TestCells",
 	},
 	{
@@ -472,7 +472,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "the sums of weights are of records that a study is not about too", room: "study/reweigh", file: "reweigh.go", in: "study/conformance",
-		old: "\t\tif !records.IsOutside(i) {\n", new: "\t\tif !records.IsOutside(i) || i > 0 {\n",
+		old: "\t\tif !records.IsExcluded(i) {\n", new: "\t\tif !records.IsExcluded(i) || i > 0 {\n",
 		found: "TestWhereWeighs",
 	},
 	{
@@ -487,7 +487,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "who is not in a study's condition counts in its set by a label drawn for it", room: "study/ratio", file: "ratio.go",
-		old: "\t\tsets[k] = slices.DeleteFunc(set, records.IsOutside)\n", new: "\t\tsets[k] = set\n",
+		old: "\t\tsets[k] = slices.DeleteFunc(set, records.IsExcluded)\n", new: "\t\tsets[k] = set\n",
 		found: "TestWhereSets",
 	},
 	{
@@ -502,7 +502,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a site's own numbers are shown under its name without its policy", room: "agent/policy", file: "policy.go",
-		old: "kinds.WordsOf(plan).Named && !p.NamedResults", new: "kinds.WordsOf(plan).Named && p.NamedResults",
+		old: "kinds.Explain(plan).ShownByName && !p.AllowNamedResults", new: "kinds.Explain(plan).ShownByName && p.AllowNamedResults",
 		found: "TestObjections",
 	},
 	{
@@ -632,7 +632,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a record that a study is not about keeps its label", room: "dataset", file: "encodedtable.go",
-		old: "r.Outside[i], r.Y[i] = true, empty.Y[0]", new: "r.Outside[i], r.Y[i] = true, max(r.Y[i], empty.Y[0])",
+		old: "r.FailsCondition[i], r.Y[i] = true, empty.Y[0]", new: "r.FailsCondition[i], r.Y[i] = true, max(r.Y[i], empty.Y[0])",
 		found: "TestEncodeWhere",
 	},
 	{
@@ -647,12 +647,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "a record that is empty and one that a study is not about have one name", room: "study/keyed", file: "keyed.go", in: "study/conformance",
-		old: "\tif records.IsOutside(i) {", new: "\tif records.IsOutside(i) && i < 0 {",
+		old: "\tif records.IsExcluded(i) {", new: "\tif records.IsExcluded(i) && i < 0 {",
 		found: "TestWhereSorted",
 	},
 	{
 		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/conformance",
-		old: "keyed.AtMost(in, s.Plan.Unit, most)", new: "keyed.AtMost(in, s.Plan.Unit, 1000*most)",
+		old: "keyed.AtMostRecords(in, s.Plan.Unit, most)", new: "keyed.AtMostRecords(in, s.Plan.Unit, 1000*most)",
 		found: "TestWholeParty",
 	},
 	{
@@ -1050,12 +1050,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "a program's window is as long as the program takes", room: "agent/site", file: "cost.go",
-		old: "s.Prepare = min(s.Prepare+program, longestSpan)", new: "s.Prepare += 0 * program",
+		old: "w.Prepare = min(w.Prepare+program, longestSpan)", new: "w.Prepare += 0 * program",
 		found: "TestCostOf$",
 	},
 	{
 		name: "why a program gave no votes is logged", room: "agent/site", file: "site.go",
-		old: "\t_ = s.Studies.Folder(h).Write(FileNoVotes", new: "\ts.Config.Log.Error(why.Error())\n\t_ = s.Studies.Folder(h).Write(FileNoVotes",
+		old: "\t_ = s.Studies.Folder(h).Write(FileVoteFailure", new: "\ts.Config.Log.Error(why.Error())\n\t_ = s.Studies.Folder(h).Write(FileVoteFailure",
 		found: "TestPrograms$",
 	},
 	{
@@ -1080,7 +1080,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a year goes back: what verifies a ledger takes any order of periods", room: "privacy", file: "chain.go",
-		old: "if l.ID <= c.period {", new: "if l.ID == c.period {",
+		old: "if l.ID <= lc.period {", new: "if l.ID == lc.period {",
 		found: "TestPeriodsFollow",
 	},
 	{
@@ -1104,7 +1104,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "encodedtable.go", in: "study/conformance",
-		old: "\t\tif !in {\n\t\t\tr.Outside[i]", new: "\t\tif !in || i > 0 && r.Outside[i-1] {\n\t\t\tr.Outside[i]", found: "TestRecordsAddUp",
+		old: "\t\tif !in {\n\t\t\tr.FailsCondition[i]", new: "\t\tif !in || i > 0 && r.FailsCondition[i-1] {\n\t\t\tr.FailsCondition[i]", found: "TestRecordsAddUp",
 	},
 	{
 		name: "what was released under any bound is added", room: "study/bodies", file: "atparties.go",
@@ -1168,7 +1168,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a real plan takes simulated publications", room: "study/bodies", file: "atparties.go",
-		old: "(form == formReleased) == a.Plan.Simulated {", new: "form == formReleased && a.Plan.Simulated {",
+		old: "(form == formReleased) == p.Plan.Simulated {", new: "form == formReleased && p.Plan.Simulated {",
 		found: "TestPublications$|TestSimulatedPublications$",
 	},
 	{
@@ -1202,7 +1202,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a plan of before is charged by L2", room: "study", file: "calibrate.go", in: "study/conformance",
-		old: "if p.ByL2 {", new: "if p.Epsilon > 0 {", found: "TestYear",
+		old: "if p.ChargeByL2 {", new: "if p.Epsilon > 0 {", found: "TestYear",
 	},
 	{
 		name: "ρ rises as ε, not as ε²", room: "study", file: "charge.go",
@@ -1210,7 +1210,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "any plan may ask for a charge by L2", room: "study/kinds", file: "kinds.go", in: "study/conformance",
-		old: "if p.ByL2 && !ChargesByL2(p) {", new: "if p.ByL2 && p.Epsilon < 0 {", found: "TestByL2OfPlans",
+		old: "if p.ChargeByL2 && !ChargesByL2(p) {", new: "if p.ChargeByL2 && p.Epsilon < 0 {", found: "TestByL2OfPlans",
 	},
 	{
 		name: "a leader does not look whether another one leads", room: "internal/database", file: "postgres.go",
@@ -1222,7 +1222,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "who led writes to the ledger", room: "coordinator/folder", file: "stores.go",
-		old: "\ts.Journal.Guard(lease)\n", new: "", found: "TestLeader$",
+		old: "\ts.Journal.RequireLease(lease)\n", new: "", found: "TestLeader$",
 	},
 	{
 		name: "who led writes to the store", room: "coordinator/folder", file: "stores.go",
@@ -1239,12 +1239,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "a body in clear has no commitment", room: "study/bodies", file: "commitment.go",
-		old: "return p.Noise.InClear() && p.Form >= study.FormCommitted", new: "return p.Noise.InClear() && p.Form > study.FormCommitted",
+		old: "return p.Noise.SumsInClear() && p.Form >= study.FormCommitted", new: "return p.Noise.SumsInClear() && p.Form > study.FormCommitted",
 		found: "TestBodiesInClear$",
 	},
 	{
 		name: "digests of earlier plans' exact numbers stay when a study ends", room: "coordinator/records", file: "sqltx.go",
-		old: "if err == nil && (!p.Noise.InClear() || p.Form >= study.FormCommitted) {", new: "if err == nil && p.Form >= 0 {",
+		old: "if err == nil && (!p.Noise.SumsInClear() || p.Form >= study.FormCommitted) {", new: "if err == nil && p.Form >= 0 {",
 		in: "coordinator", found: "TestNoDigestConfirmsAGuess",
 	},
 	{
@@ -1377,7 +1377,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a draft's classifiers have no time", room: "agent", file: "preparing.go",
-		old: "\tin.Within = l.within(ctx, w.span.Shard)\n", new: "\tl.within(ctx, w.span.Shard)\n",
+		old: "\tin.TimeLimit = l.within(ctx, w.span.PerShard)\n", new: "\tl.within(ctx, w.span.PerShard)\n",
 		found: "TestDraftsHaveATime",
 	},
 	{
@@ -1412,12 +1412,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "a new plan may lack the commitment", room: "coordinator", file: "administration.go",
-		old: "if plan.Noise.InClear() && plan.Form < study.FormCommitted {", new: "if plan.Noise.InClear() && plan.Form < 0 {",
+		old: "if plan.Noise.SumsInClear() && plan.Form < study.FormCommitted {", new: "if plan.Noise.SumsInClear() && plan.Form < 0 {",
 		found: "TestNoDigestConfirmsAGuess",
 	},
 	{
 		name: "a site without a receipt sends for ever what is in a release", room: "agent", file: "serve.go",
-		old: "case d.Has(site.FileUpload) && o.Mine && protocol.Final(o.State) && a.receiptDeleted(d):", new: "case d.Has(site.FileUpload) && o.Lost && a.receiptDeleted(d):",
+		old: "case d.Has(site.FileUpload) && o.CallerContributed && protocol.IsFinal(o.State) && a.receiptDeleted(d):", new: "case d.Has(site.FileUpload) && o.Lost && a.receiptDeleted(d):",
 		found: "TestReleaseWithoutReceipt",
 	},
 	{
@@ -1536,12 +1536,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "the program of a site names verbs that it has not", room: "cmd/internal/console", file: "program.go",
-		old: "cmd.SetOut(c.Worded(stdout))", new: "cmd.SetOut(stdout)",
+		old: "cmd.SetOut(c.WithVerbNames(stdout))", new: "cmd.SetOut(stdout)",
 		in: "cmd/internal/siteverbs", found: "TestWordsAreThePrograms",
 	},
 	{
 		name: "a failing verb of a site's program names verbs that it has not", room: "cmd/internal/console", file: "program.go",
-		old: "textpage.PlainWriter{Writer: c.Worded(stderr)}", new: "textpage.PlainWriter{Writer: stderr}",
+		old: "textpage.PlainWriter{Writer: c.WithVerbNames(stderr)}", new: "textpage.PlainWriter{Writer: stderr}",
 		in: "cmd/internal/siteverbs", found: "TestErrorsAreThePrograms",
 	},
 	{
@@ -1685,8 +1685,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "scores of a rare class are said to need records", room: "analyst/forecast", file: "coefficients.go",
-		old:   "c.Because, c.Change = why, changeKind",
-		new:   "c.Because, c.Change = why, changeNoise",
+		old:   "c.NoIntervalReason, c.TermToChange = why, changeKind",
+		new:   "c.NoIntervalReason, c.TermToChange = why, changeNoise",
 		found: "TestAdviceOnCoefficients",
 	},
 	{

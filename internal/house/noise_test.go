@@ -105,7 +105,7 @@ func TestNoiseIsClosed(t *testing.T) {
 		`switch p.Noise {}`:                                        1,
 		`switch n { case study.NoiseCoordinator: }`:                1,
 		`_ = map[study.Noise]string{study.NoiseSite: "each site"}`: 1,
-		`_ = p.Noise.AtSite() && r.Noise == p.Noise`:               0,
+		`_ = p.Noise.AddedAtSite() && r.Noise == p.Noise`:          0,
 		`_ = study.Proposal{Noise: study.NoiseSite}`:               0,
 		`_ = name == "coordinator" || h.Noise == 0`:                0,
 		`_ = trust.NoiseWord != ""`:                                0,

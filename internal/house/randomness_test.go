@@ -19,35 +19,35 @@ import (
 // unpredictable value comes from one of these calls, except for noise, which only privacy's system
 // draws (privacy/process_test.go).
 var drawn = map[string]string{
-	"agent.newRun":                        "rand.Read(run)",
-	"agent/site.shardKey":                 "rand.Read(key)",
-	"aggregation/shares.VectorForm.Split": "vf.circuit(c).split(measured, random)",
-	"aggregation/shares.circuit.split":    "io.ReadFull(random, b); vdaf.Shard(measured, &nonce, seeds)",
-	"aggregator/uploading.Contribute":     "of.Split(in, party, rand.Reader)",
-	"aggregator.Server.accepts":           "rand.Read(r.Half[:])",
-	"cmd/caucus.operator.create":          "rand.Read(seed[:])", // a plan's public seed
-	"coordinator.Server.assemble":         "rand.Read(s.run)",
-	"coordinator.newFollower":             "rand.Text()",    // a replica's name
-	"coordinator/records.sqlTx.key":       "rand.Read(key)", // of a study's ballots in PostgreSQL
-	"coordinator/members.drawnName":       "rand.Int(rand.Reader, big.NewInt(int64(len(drawnLetters))))",
-	"internal/webpage.secret":             "rand.Read(b)",
-	"privacy.asked.salt":                  "rand.Read(salt[:])",
-	"privacy.system.Read":                 "rand.Read(b)", // all noise
-	"protocol/server.Authority.Succeed":   "x509.CreateCertificate(rand.Reader, template, a.certificate, next.key.Public(), a.key)",
-	"protocol/server.Authority.issue":     "x509.CreateCertificate(rand.Reader, template, a.certificate, public, a.key)",
-	"protocol.Enrolment.Request":          "x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, e.key)",
-	"protocol/server.NewAuthority":        "x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)",
-	"protocol/server.NewSealKey":          "kem.GenerateKey()",
-	"protocol/server.NewSealingKey":       "kem.GenerateKey()",
-	"protocol.NewSigner":                  "ed25519.GenerateKey(rand.Reader)",
-	"protocol.Signer.Certificate":         "x509.CreateCertificate(rand.Reader, template, template, s.key.Public(), s.key)",
-	"protocol.Receipt.Seal":               "rand.Read(nonce)",
-	"protocol.SealShare":                  "hpke.NewSender(to, kdf, aead, []byte(SharePurpose))",
-	"protocol.answered.seal":              "hpke.NewSender(to, kdf, aead, sealInfo(plan))",
-	"protocol.NewKey":                     "ecdsa.GenerateKey(elliptic.P256(), rand.Reader)",
-	"protocol/server.newSerial":           "rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))",
-	"protocol.writeAnswer":                "ecdsa.Sign(rand.Reader, signer, answerDigest(statement))",
-	"study/bodies.Task.Split":             "form.Split(shares.NewProofContext(s.Hash(), string(party)), vector, random)",
+	"agent.newRun":                           "rand.Read(run)",
+	"agent/site.shardKey":                    "rand.Read(key)",
+	"aggregation/shares.VectorForm.Split":    "vf.circuit(c).split(measured, random)",
+	"aggregation/shares.circuit.split":       "io.ReadFull(random, b); vdaf.Shard(measured, &nonce, seeds)",
+	"aggregator/uploading.Contribute":        "of.Split(in, party, rand.Reader)",
+	"aggregator.Server.accepts":              "rand.Read(r.Half[:])",
+	"cmd/caucus.operator.create":             "rand.Read(seed[:])", // a plan's public seed
+	"coordinator.Server.assemble":            "rand.Read(s.run)",
+	"coordinator.newFollower":                "rand.Text()",    // a replica's name
+	"coordinator/records.sqlTx.key":          "rand.Read(key)", // of a study's ballots in PostgreSQL
+	"coordinator/members.drawnName":          "rand.Int(rand.Reader, big.NewInt(int64(len(drawnLetters))))",
+	"internal/webpage.secret":                "rand.Read(b)",
+	"privacy.asked.salt":                     "rand.Read(salt[:])",
+	"privacy.system.Read":                    "rand.Read(b)", // all noise
+	"protocol/server.Authority.NewSuccessor": "x509.CreateCertificate(rand.Reader, template, a.certificate, next.key.Public(), a.key)",
+	"protocol/server.Authority.issue":        "x509.CreateCertificate(rand.Reader, template, a.certificate, public, a.key)",
+	"protocol.Enrolment.Request":             "x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, e.key)",
+	"protocol/server.NewAuthority":           "x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)",
+	"protocol/server.NewSealKey":             "kem.GenerateKey()",
+	"protocol/server.NewSealingKey":          "kem.GenerateKey()",
+	"protocol.NewSigner":                     "ed25519.GenerateKey(rand.Reader)",
+	"protocol.Signer.Certificate":            "x509.CreateCertificate(rand.Reader, template, template, s.key.Public(), s.key)",
+	"protocol.Receipt.Seal":                  "rand.Read(nonce)",
+	"protocol.SealShare":                     "hpke.NewSender(to, kdf, aead, []byte(SharePurpose))",
+	"protocol.answered.seal":                 "hpke.NewSender(to, kdf, aead, sealInfo(plan))",
+	"protocol.NewKey":                        "ecdsa.GenerateKey(elliptic.P256(), rand.Reader)",
+	"protocol/server.newSerial":              "rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))",
+	"protocol.writeAnswer":                   "ecdsa.Sign(rand.Reader, signer, answerDigest(statement))",
+	"study/bodies.Task.Split":                "form.Split(shares.NewProofContext(s.Hash(), string(party)), vector, random)",
 }
 
 // TestRandomnessIsTheSystems: shares, nonces, keys and all other random values come directly from

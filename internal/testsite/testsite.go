@@ -58,14 +58,14 @@ func New(dir, schemaYAML string, change func(*study.Proposal)) *Site {
 	must(0, os.WriteFile(own, []byte(SchemaYAML), 0o600))
 	delta := 1e-6
 	p := study.Proposal{
-		Name: "illness", Purpose: "a test", Data: "ward",
+		Name: "illness", Purpose: "a test", SourceName: "ward",
 		Roster: []study.PartyID{"other", "site", "third"}, Epsilon: 1, Delta: &delta,
 		Deadline: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1, Minimum: 2, Records: 60,
 	}
 	if change != nil {
 		change(&p)
 	}
-	asked, _, err := planning.Draft(p, schema,
+	asked, _, err := planning.DraftPlan(p, schema,
 		must(dataset.ReadCSV(strings.NewReader(pool.String()), dataset.Format{})))
 	must(0, err)
 	s := &Site{Log: new(bytes.Buffer), StudyPlan: asked, Config: site.DefaultConfig()}
@@ -76,9 +76,9 @@ func New(dir, schemaYAML string, change func(*study.Proposal)) *Site {
 	s.Config.Policy = policy.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"},
 		Noise: []study.Noise{study.NoiseSite, study.NoiseCoordinator},
-		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6},
+		StudyLimit: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6},
 			privacy.Party: {Epsilon: 1, Delta: 1e-6}},
-		Total:          map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}},
+		TotalLimit:     map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}},
 		MinimumParties: 2, Approval: policy.ApproveByPolicy,
 	}
 	s.Config.Log = slog.New(slog.NewTextHandler(s.Log, nil))
@@ -164,7 +164,8 @@ func Certified(t testing.TB, role protocol.Role, begins time.Time) (protocol.Ide
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:1", protocol.Caller{Name: "site", Role: role},
+	id, _, err := authority.IssueFirstOperator("127.0.0.1:1",
+		protocol.Caller{Name: "site", Role: role},
 		signer.Key(), begins)
 	if err != nil {
 		t.Fatal(err)
@@ -190,8 +191,8 @@ func (s *Site) StorePlan(t testing.TB, at *site.Site) site.StudyFolder {
 	t.Helper()
 	d := at.Studies.Folder(s.StudyPlan.Hash)
 	for path, err := range map[string]error{
-		d.Dir:    d.Write(site.FilePlan, s.StudyPlan.Canonical),
-		at.Pools: os.WriteFile(at.PoolFile(s.StudyPlan.Plan.Pool), s.StudyPlan.PoolBytes, 0o600),
+		d.Dir:       d.Write(site.FilePlan, s.StudyPlan.Canonical),
+		at.PoolsDir: os.WriteFile(at.PoolFile(s.StudyPlan.Plan.Pool), s.StudyPlan.PoolBytes, 0o600),
 	} {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)

@@ -12,8 +12,8 @@ import (
 // answer.
 type Draw func(neighbour int) []float64
 
-// Integers makes a Draw of integer answers, which are exact up to 2⁵³.
-func Integers(draw func(neighbour int) []int64) Draw {
+// IntegerDraw makes a Draw of integer answers, which are exact up to 2⁵³.
+func IntegerDraw(draw func(neighbour int) []int64) Draw {
 	return func(neighbour int) []float64 {
 		var out []float64
 		for _, v := range draw(neighbour) {
@@ -67,12 +67,13 @@ type LowerBound struct {
 	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
 	Delta   float64 `json:"delta"`
 	// Event describes what tells the two data sets apart best. Of Tested answers about each data
-	// set, Likely show the event for the data set that favours it, and Other for the other.
-	Event  string `json:"event"`
-	Likely int    `json:"likely"`
-	Other  int    `json:"other"`
-	Tested int    `json:"tested"`
-	Events int    `json:"events"`
+	// set, EventCount show the event for the data set that favours it, and OtherCount for the
+	// other.
+	Event      string `json:"event"`
+	EventCount int    `json:"likely"`
+	OtherCount int    `json:"other"`
+	Tested     int    `json:"tested"`
+	Events     int    `json:"events"`
 }
 
 // Exceeds reports whether the bound refutes a claimed ε at its δ.
@@ -129,7 +130,7 @@ func (a Audit) Run(draw Draw) (LowerBound, error) {
 			bound := math.Log((leastShare(likely, half, level) - a.Delta) / mostShare(other, half,
 				level))
 			if bound > f.Epsilon {
-				f.Epsilon, f.Likely, f.Other = bound, likely, other
+				f.Epsilon, f.EventCount, f.OtherCount = bound, likely, other
 				f.Event = fmt.Sprintf("%s, more likely on data set %d", v.name, side)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // coin returns the number of the data set with probability keep, otherwise the other number.
 func coin(rng *rand.Rand, keep float64) Draw {
-	return Integers(func(neighbour int) []int64 {
+	return IntegerDraw(func(neighbour int) []int64 {
 		if rng.Float64() < keep {
 			return []int64{int64(neighbour)}
 		}
@@ -30,7 +30,7 @@ func TestAuditFalseAlarms(t *testing.T) {
 	}{
 		"a coin": {func(rng *rand.Rand) Draw { return coin(rng, 3./4) }, math.Log(3)},
 		"sixteen fair coins": {func(rng *rand.Rand) Draw {
-			return Integers(func(int) []int64 {
+			return IntegerDraw(func(int) []int64 {
 				out := make([]int64, 16)
 				for j := range out {
 					out[j] = rng.Int64N(2)
@@ -62,7 +62,7 @@ func TestAuditDelta(t *testing.T) {
 		a := Default()
 		a.Samples, a.Delta = 4000, delta
 		rng := rand.New(rand.NewPCG(2, 2))
-		f, err := a.Run(Integers(func(n int) []int64 { // one answer in five reveals data set 1
+		f, err := a.Run(IntegerDraw(func(n int) []int64 { // one answer in five reveals data set 1
 			if n == 1 && rng.IntN(5) == 0 {
 				return []int64{1}
 			}

@@ -17,28 +17,29 @@ type Noise struct {
 	Numbers []int64
 	// Score holds one number in [−1,1] for each of Numbers, with mean 0 given all earlier ones.
 	Score []float64
-	// Chance bounds the probability of any value of a number, given all other numbers. 1 says
-	// nothing.
-	Chance float64
-	// Run is the length of the runs in which sizes depend on each other; 1 if all are independent.
-	// 0 skips the test of sizes, because the numbers' laws differ or are not symmetric.
-	Run int
+	// MaxProbability bounds the probability of any value of a number, given all other numbers. 1
+	// says nothing.
+	MaxProbability float64
+	// RunLength is the length of the runs in which sizes depend on each other; 1 if all are
+	// independent. 0 skips the test of sizes, because the numbers' laws differ or are not
+	// symmetric.
+	RunLength int
 }
 
 func (n Noise) validate() error {
 	if len(n.Score) != len(n.Numbers) {
 		return fmt.Errorf("it has %d numbers and %d scores, give one score each", len(n.Numbers), len(n.Score))
 	}
-	if len(n.Numbers) > 0 && !(n.Chance > 0) {
-		return fmt.Errorf("the likeliest value has probability %v, give one above 0", n.Chance)
+	if len(n.Numbers) > 0 && !(n.MaxProbability > 0) {
+		return fmt.Errorf("the likeliest value has probability %v, give one above 0", n.MaxProbability)
 	}
 	for j, s := range n.Score {
 		if !(s >= -1 && s <= 1) {
 			return fmt.Errorf("score %d is %v, give one from -1 to 1", j+1, s)
 		}
 	}
-	if n.Run < 0 {
-		return fmt.Errorf("runs have %d numbers, give 0 (sizes say nothing) or more", n.Run)
+	if n.RunLength < 0 {
+		return fmt.Errorf("runs have %d numbers, give 0 (sizes say nothing) or more", n.RunLength)
 	}
 	return nil
 }
@@ -46,21 +47,21 @@ func (n Noise) validate() error {
 // sizes returns a score for the first number of each run in an answer's first half: 1, 0 or −1 if
 // its magnitude is larger than, equal to or smaller than that of its partner half an answer later.
 func (n Noise) sizes() []float64 {
-	if n.Run == 0 {
+	if n.RunLength == 0 {
 		return nil
 	}
-	half := len(n.Numbers) / 2 / n.Run * n.Run
+	half := len(n.Numbers) / 2 / n.RunLength * n.RunLength
 	var out []float64
-	for j := 0; j < half; j += n.Run {
+	for j := 0; j < half; j += n.RunLength {
 		a, b := n.Numbers[j], n.Numbers[j+half]
 		out = append(out, float64(cmp.Compare(max(a, -a), max(b, -b))))
 	}
 	return out
 }
 
-// Dependence looks for noise that repeats or correlates: between two numbers, runs, outputs,
+// DependenceTest looks for noise that repeats or correlates: between two numbers, runs, outputs,
 // studies or ledgers; equal, negated or shifted, or only correlated in sign or size. Audit assumes
-// independent answers and looks at few numbers of each; Dependence looks at all pairs.
+// independent answers and looks at few numbers of each; DependenceTest looks at all pairs.
 //
 // Proof note.
 //   - An honest ledger's noise is independent between answers and, within one answer, between
@@ -82,12 +83,12 @@ func (n Noise) sizes() []float64 {
 //     dependent with probability at most FalseAlarm.
 //
 // It can't see dependence that leaves signs and sizes uncorrelated and repeats no word.
-type Dependence struct {
+type DependenceTest struct {
 	FalseAlarm float64 // probability that honest answers are refuted
 }
 
-// DefaultDependence returns an audit with a false-alarm rate of 10⁻¹².
-func DefaultDependence() Dependence { return Dependence{FalseAlarm: 1e-12} }
+// DefaultDependenceTest returns an audit with a false-alarm rate of 10⁻¹².
+func DefaultDependenceTest() DependenceTest { return DependenceTest{FalseAlarm: 1e-12} }
 
 // DependenceFinding says whether answers' noise repeats or leans, what shows that, and how much was
 // looked at.
@@ -111,7 +112,7 @@ func (d *DependenceFinding) see(share float64, by string, numbers ...any) {
 }
 
 // Run reads answers in the order of their release. It fails on an invalid Noise.
-func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
+func (d DependenceTest) Run(answers []Noise) (DependenceFinding, error) {
 	f := DependenceFinding{Answers: len(answers)}
 	if !(d.FalseAlarm > 0 && d.FalseAlarm < 1) {
 		return f, fmt.Errorf("check audit of dependence: the false-alarm rate is %v, give one above 0 and below 1", d.FalseAlarm)
@@ -124,20 +125,21 @@ func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
 		}
 		signs, sizes = append(signs, n.Score), append(sizes, n.sizes())
 		all := alike[n.Law]
-		all.Numbers, all.Chance = append(all.Numbers, n.Numbers...), max(all.Chance, n.Chance)
+		all.Numbers, all.MaxProbability = append(all.Numbers, n.Numbers...),
+			max(all.MaxProbability, n.MaxProbability)
 		alike[n.Law] = all
 		f.Numbers += len(n.Numbers)
 	}
 	for _, law := range slices.Sorted(maps.Keys(alike)) {
-		f.repeats(alike[law].Numbers, alike[law].Chance, d.FalseAlarm/4/float64(len(alike)))
+		f.repeats(alike[law].Numbers, alike[law].MaxProbability, d.FalseAlarm/4/float64(len(alike)))
 	}
 	f.leaning("sign", signs, d.FalseAlarm/2)
 	f.leaning("size", sizes, d.FalseAlarm/4)
 	return f, nil
 }
 
-// repeats finds the first two words (runs of numbers, see Dependence) that agree up to a shift and
-// a sign.
+// repeats finds the first two words (runs of numbers, see DependenceTest) that agree up to a shift
+// and a sign.
 func (d *DependenceFinding) repeats(noise []int64, chance, level float64) {
 	n := float64(len(noise))
 	if n == 0 || chance >= 1 {

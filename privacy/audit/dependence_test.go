@@ -9,7 +9,7 @@ import (
 
 // thrown returns uniform noise from −10 to 10.
 func thrown(rng *rand.Rand, n int) Noise {
-	out := Noise{Law: "a die", Chance: 1. / 21, Run: 1}
+	out := Noise{Law: "a die", MaxProbability: 1. / 21, RunLength: 1}
 	for range n {
 		out.Numbers = append(out.Numbers, rng.Int64N(21)-10)
 	}
@@ -76,7 +76,7 @@ func TestDependenceFinds(t *testing.T) {
 		for k := range answers {
 			all = append(all, c.made(rng, k))
 		}
-		f, err := DefaultDependence().Run(all)
+		f, err := DefaultDependenceTest().Run(all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestDependenceFalseAlarms(t *testing.T) {
 		for range 8 {
 			all = append(all, thrown(rng, 40))
 		}
-		f, err := Dependence{FalseAlarm: 0.2}.Run(all)
+		f, err := DependenceTest{FalseAlarm: 0.2}.Run(all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,27 +137,28 @@ func TestWordsUpToShiftAndSign(t *testing.T) {
 
 func TestDependenceRefuses(t *testing.T) {
 	good := thrown(rand.New(rand.NewPCG(1, 1)), 4)
-	if _, err := (Dependence{}).Run([]Noise{good}); err == nil {
+	if _, err := (DependenceTest{}).Run([]Noise{good}); err == nil {
 		t.Error("a false-alarm rate of 0 was accepted")
 	}
 	for name, change := range map[string]func(*Noise){
 		"a score too few":   func(n *Noise) { n.Score = n.Score[1:] },
 		"a score above 1":   func(n *Noise) { n.Score[2] = 1.5 },
 		"a score of NaN":    func(n *Noise) { n.Score[2] = math.NaN() },
-		"a chance of 0":     func(n *Noise) { n.Chance = 0 },
-		"a chance of NaN":   func(n *Noise) { n.Chance = math.NaN() },
-		"runs of less than": func(n *Noise) { n.Run = -1 },
+		"a chance of 0":     func(n *Noise) { n.MaxProbability = 0 },
+		"a chance of NaN":   func(n *Noise) { n.MaxProbability = math.NaN() },
+		"runs of less than": func(n *Noise) { n.RunLength = -1 },
 	} {
 		bad := good
 		bad.Score = slices.Clone(good.Score)
 		change(&bad)
-		if _, err := DefaultDependence().Run([]Noise{good, bad}); err == nil {
+		if _, err := DefaultDependenceTest().Run([]Noise{good, bad}); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
 	for name, answers := range map[string][]Noise{"no answers": nil,
-		"empty answers": {{}, {Run: 1}}} {
-		if f, err := DefaultDependence().Run(answers); err != nil || f.Dependent || f.Numbers != 0 {
+		"empty answers": {{}, {RunLength: 1}}} {
+		if f, err := DefaultDependenceTest().Run(answers); err != nil || f.Dependent ||
+			f.Numbers != 0 {
 			t.Errorf("%s: %+v, %v", name, f, err)
 		}
 	}

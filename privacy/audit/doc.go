@@ -5,7 +5,8 @@
 //   - Dependence tests whether the noise in answers about a known vector (Noise) is independent.
 //
 // A true claim is refuted with probability at most FalseAlarm, whatever was learnt on the way
-// (proofs at Audit and Dependence). An audit never proves a claim: a false claim may go unrefuted.
+// (proofs at Audit and DependenceTest). An audit never proves a claim: a false claim may go
+// unrefuted.
 //
 // In order: audit.go, view.go (views of an answer), share.go (bounds on a probability),
 // dependence.go.

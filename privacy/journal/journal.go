@@ -73,8 +73,8 @@ func OpenServer(address string) (*Journal, error) {
 	return &Journal{db, database.RedactAddress(address)}, nil
 }
 
-// Guard lets only the holder of the lease write.
-func (j *Journal) Guard(l *database.Lease) { j.db.Guard = l }
+// RequireLease lets only the holder of the lease write.
+func (j *Journal) RequireLease(l *database.Lease) { j.db.Guard = l }
 
 // Copy writes all entries as of one moment to a new file at path, while releases go on.
 func (j *Journal) Copy(ctx context.Context, path string) error {
@@ -121,14 +121,15 @@ func (t *transaction) Append(e privacy.Entry) error {
 	}
 	_, err := t.tx.ExecContext(t.ctx,
 		"INSERT INTO entries ("+columns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-		e.Sequence, e.ID, e.Kind, e.Request[:], e.Salt[:], body, e.Totals, e.Prev[:], e.Hash[:])
+		e.Sequence, e.ID, e.Kind, e.RequestDigest[:], e.Salt[:], body, e.Totals, e.Prev[:],
+		e.Hash[:])
 	if err != nil {
 		return fmt.Errorf("append ledger entry: %w", explain(err))
 	}
 	return nil
 }
 
-func (t *transaction) After(sequence int64, n int) ([]privacy.Entry, error) {
+func (t *transaction) EntriesAfter(sequence int64, n int) ([]privacy.Entry, error) {
 	all, err := database.QueryAll(t.ctx, t.tx, places, "SELECT "+columns+" FROM entries WHERE sequence > $1 ORDER BY sequence LIMIT $2", sequence, n)
 	if err != nil {
 		return nil, fmt.Errorf("read ledger entries: %w", explain(err))
@@ -145,7 +146,7 @@ func (t *transaction) one(query string, args ...any) (e privacy.Entry, found boo
 }
 
 func places(e *privacy.Entry) []any {
-	return []any{&e.Sequence, &e.ID, &e.Kind, database.ScanHash(&e.Request),
+	return []any{&e.Sequence, &e.ID, &e.Kind, database.ScanHash(&e.RequestDigest),
 		database.ScanHash(&e.Salt),
 		&e.Body, &e.Totals, database.ScanHash(&e.Prev), database.ScanHash(&e.Hash)}
 }

@@ -38,9 +38,9 @@ func OpenExisting(file string) (*Journal, error) {
 	return OpenSQLite(file)
 }
 
-// Spent verifies the chain of the ledger in a file and sums its charges per unit. Each ε is at the
-// δ of the unit's limit, or at delta if the unit has no limit.
-func Spent(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget,
+// SumSpending verifies the chain of the ledger in a file and sums its charges per unit. Each ε is
+// at the δ of the unit's limit, or at delta if the unit has no limit.
+func SumSpending(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget,
 	delta float64) (all []Spending, err error) {
 	j, err := OpenExisting(file)
 	if err != nil {
@@ -53,7 +53,7 @@ func Spent(ctx context.Context, file string, limits map[privacy.Unit]privacy.Bud
 	}
 	for _, u := range privacy.Units() {
 		t := totals[u]
-		row := Spending{Unit: u, Charges: t.Charges, Unproven: t.Unproven, Delta: delta}
+		row := Spending{Unit: u, Charges: t.Charges, Unproven: t.WithoutGuarantee, Delta: delta}
 		row.Pure, _ = t.Pure.Float64()
 		row.Rho, _ = t.Rho.Float64()
 		if most, ok := limits[u]; ok {

@@ -64,14 +64,15 @@ func charges(t testing.TB, j privacy.Journal) int64 {
 
 // TestJournals: every journal keeps the promises of privacy.Journal.
 func TestJournals(t *testing.T) {
-	journals(t, privacy.NewMemory())
+	journals(t, privacy.NewMemoryJournal())
 	journals(t, openFile(t, filepath.Join(t.TempDir(), "ledger")))
 }
 
 func journals(t *testing.T, j privacy.Journal) {
 	entry := func(n int64) privacy.Entry {
-		return privacy.Entry{Sequence: n, ID: fmt.Sprint("e", n), Kind: "k", Request: [32]byte{1},
-			Salt: [32]byte{3}, Body: []byte{2,
+		return privacy.Entry{Sequence: n, ID: fmt.Sprint("e", n), Kind: "k",
+			RequestDigest: [32]byte{1},
+			Salt:          [32]byte{3}, Body: []byte{2,
 				0}, Totals: []byte("{}"), Prev: [32]byte{byte(n)}, Hash: [32]byte{byte(n), 9}}
 	}
 	failure := errors.New("stop")
@@ -97,12 +98,13 @@ func journals(t *testing.T, j privacy.Journal) {
 		if e, found, err := tx.Find("e2"); err != nil || !found || !reflect.DeepEqual(e, entry(2)) {
 			t.Errorf("find: %+v, %t, %v", e, found, err)
 		}
-		if got := must(tx.After(1, 9)); !reflect.DeepEqual(got,
+		if got := must(tx.EntriesAfter(1, 9)); !reflect.DeepEqual(got,
 			[]privacy.Entry{entry(2), entry(5)}) {
 			t.Errorf("after 1: %+v", got)
 		}
-		if got := must(tx.After(0, 2)); len(got) != 2 || must(tx.After(5, 2)) != nil &&
-			len(must(tx.After(5, 2))) != 0 {
+		if got := must(tx.EntriesAfter(0, 2)); len(got) != 2 ||
+			must(tx.EntriesAfter(5, 2)) != nil &&
+				len(must(tx.EntriesAfter(5, 2))) != 0 {
 			t.Errorf("paging gives %d", len(got))
 		}
 		return nil

@@ -12,10 +12,10 @@ import (
 	"caucus/study"
 )
 
-// Pack makes the file that carries a study to parties of its roster, or to all of them if parties
-// is nil. It contains the study's state for each party, plan, amendments, pool, and the release if
-// each of the parties may read it.
-func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte,
+// PackStudy makes the file that carries a study to parties of its roster, or to all of them if
+// parties is nil. It contains the study's state for each party, plan, amendments, pool, and the
+// release if each of the parties may read it.
+func (c *Client) PackStudy(ctx context.Context, ref string, parties []study.PartyID) (file []byte,
 	s protocol.Study, err error) {
 	fail := func(err error) ([]byte, protocol.Study, error) {
 		return nil, protocol.Study{}, fmt.Errorf("pack study %s: %w", ref, err)
@@ -68,8 +68,8 @@ type AcceptedAnswer struct {
 	File []byte `json:"-"`
 }
 
-// Accept submits an answer file, which counts like the party's own call. It may be repeated.
-func (c *Client) Accept(ctx context.Context, answer []byte) (AcceptedAnswer, error) {
+// AcceptAnswer submits an answer file, which counts like the party's own call. It may be repeated.
+func (c *Client) AcceptAnswer(ctx context.Context, answer []byte) (AcceptedAnswer, error) {
 	fail := func(err error) (AcceptedAnswer, error) {
 		return AcceptedAnswer{}, fmt.Errorf("accept answer: %w", err)
 	}

@@ -13,8 +13,9 @@ type ClockReport struct {
 	// Now is the coordinator's time, and Skew is its lead over this machine's clock.
 	Now  time.Time
 	Skew time.Duration
-	// Doubt says why the coordinator does not trust its clock and seals nothing by it; else "".
-	Doubt string
+	// DoubtReason says why the coordinator does not trust its clock and seals nothing by it; else
+	// "".
+	DoubtReason string
 }
 
 // Clock asks for the coordinator's time. With vouch, the operator confirms that the coordinator's
@@ -26,5 +27,5 @@ func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 		return ClockReport{}, err
 	}
 	now := time.UnixMilli(reply.UnixMillis)
-	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.Now()), Doubt: reply.Doubt}, nil
+	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.Now()), DoubtReason: reply.Doubt}, nil
 }

@@ -56,11 +56,11 @@ type Member struct {
 	Role    protocol.Role `json:"role"`
 	Status  string        `json:"status"`
 	Expires time.Time     `json:"expires"` // expiry of the newest certificate or invitation
-	// Seen is the last call since the coordinator started, else zero. Twice says that two processes
-	// use this identity.
-	Seen  time.Time `json:"seen,omitzero"`
-	Twice bool      `json:"in_two_places,omitempty"`
-	Tags  Tags      `json:"tags,omitempty"`
+	// LastCall is the last call since the coordinator started, else zero. InTwoProcesses says that
+	// two processes use this identity.
+	LastCall       time.Time `json:"seen,omitzero"`
+	InTwoProcesses bool      `json:"in_two_places,omitempty"`
+	Tags           Tags      `json:"tags,omitempty"`
 	// token by which the party joined; empty if it was invited
 	Token string `json:"token,omitempty"`
 }
@@ -69,19 +69,19 @@ type Member struct {
 // names each. Other replies stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
-// Called describes, for people, when a party last called. now is the coordinator's time. An
+// LastCallText describes, for people, when a party last called. now is the coordinator's time. An
 // operator or invited party gives "".
-func (m Member) Called(now time.Time) string {
+func (m Member) LastCallText(now time.Time) string {
 	switch {
 	case m.Role != protocol.RoleParty || m.Status == StatusInvited:
 		return ""
-	case m.Seen.IsZero():
+	case m.LastCall.IsZero():
 		return "not since the coordinator started"
-	case m.Twice:
-		return protocol.TimeAgo(now.Sub(m.Seen)) +
+	case m.InTwoProcesses:
+		return protocol.TimeAgo(now.Sub(m.LastCall)) +
 			", from two places at once: stop one, or enrol it anew"
 	}
-	return protocol.TimeAgo(now.Sub(m.Seen))
+	return protocol.TimeAgo(now.Sub(m.LastCall))
 }
 
 // Members lists all members and open invitations, for operators alone. It waits at most the

@@ -54,14 +54,14 @@ func (c *Client) Open(ctx context.Context, ref string) (protocol.Study, error) {
 	return changed(ctx, c, "open", ref, c.calls.OpenStudy, &pb.StudyRequest{Study: ref})
 }
 
-// Cancel fails an unreleased study for a public reason.
-func (c *Client) Cancel(ctx context.Context, ref, reason string) (protocol.Study, error) {
+// CancelStudy fails an unreleased study for a public reason.
+func (c *Client) CancelStudy(ctx context.Context, ref, reason string) (protocol.Study, error) {
 	return changed(ctx, c, "cancel", ref, c.calls.CancelStudy,
 		&pb.CancelRequest{Study: ref, Reason: reason})
 }
 
-// Waive lets a study be released without waiting for the parties that Study.Awaited lists.
-func (c *Client) Waive(ctx context.Context, ref string) (protocol.Study, error) {
+// WaiveAwaited lets a study be released without waiting for the parties that Study.Awaited lists.
+func (c *Client) WaiveAwaited(ctx context.Context, ref string) (protocol.Study, error) {
 	return changed(ctx, c, "waive the witnesses of", ref, c.calls.Waive,
 		&pb.StudyRequest{Study: ref})
 }
@@ -80,8 +80,9 @@ type AmendOptions struct {
 	SealWhenAll bool
 }
 
-// Amend changes the ending of an open study, or resumes a failed study.
-func (c *Client) Amend(ctx context.Context, ref string, o AmendOptions) (protocol.Study, error) {
+// AmendStudy changes the ending of an open study, or resumes a failed study.
+func (c *Client) AmendStudy(ctx context.Context, ref string, o AmendOptions) (protocol.Study,
+	error) {
 	request := &pb.AmendRequest{Study: ref, Minimum: uint32(max(o.Minimum, 0)),
 		SealWhenAll: o.SealWhenAll}
 	if !o.Deadline.IsZero() {

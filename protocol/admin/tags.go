@@ -46,8 +46,9 @@ func (t Tags) Check() error {
 	return nil
 }
 
-// Have reports whether t has each wanted tag with the wanted value. Nothing wanted is always had.
-func (t Tags) Have(wanted Tags) bool {
+// Include reports whether t has each wanted tag with the wanted value. Nothing wanted is always
+// had.
+func (t Tags) Include(wanted Tags) bool {
 	for key, value := range wanted {
 		if t[key] != value {
 			return false

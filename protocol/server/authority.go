@@ -21,11 +21,11 @@ import (
 type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
-	former      []Former // predecessors, oldest first
+	former      []FormerAuthority // predecessors, oldest first
 }
 
-// Former is an authority that handed over to the next authority.
-type Former struct {
+// FormerAuthority is an authority that handed over to the next authority.
+type FormerAuthority struct {
 	// Certificate is the former authority's certificate. Bridge is a certificate of the next
 	// authority's key, signed by the former one. Both are DER. By the bridges, whoever trusts a
 	// former authority recognises the coordinator of the newest one.
@@ -79,9 +79,9 @@ func authorityTemplate(serial *big.Int, now time.Time) *x509.Certificate {
 	}
 }
 
-// Succeed makes a new authority with a bridge: a certificate of its key by the former one, so that
-// clients which trust only the former one accept the coordinator. a stays as it is.
-func (a *Authority) Succeed(now time.Time) (*Authority, error) {
+// NewSuccessor makes a new authority with a bridge: a certificate of its key by the former one, so
+// that clients which trust only the former one accept the coordinator. a stays as it is.
+func (a *Authority) NewSuccessor(now time.Time) (*Authority, error) {
 	fail := func(err error) (*Authority, error) {
 		return nil, fmt.Errorf("hand over authority: %w", err)
 	}
@@ -100,15 +100,16 @@ func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	if err != nil {
 		return fail(err)
 	}
-	next.former = append(slices.Clone(a.former), Former{a.certificate.Raw, bridge, now.UTC()})
+	next.former = append(slices.Clone(a.former),
+		FormerAuthority{a.certificate.Raw, bridge, now.UTC()})
 	return next, nil
 }
 
 // Former lists all predecessors, oldest first, also those whose members' certificates have expired.
-func (a *Authority) Former() []Former { return a.former }
+func (a *Authority) Former() []FormerAuthority { return a.former }
 
-// After returns a copy of the authority with these predecessors, oldest first.
-func (a *Authority) After(former []Former) *Authority {
+// WithPredecessors returns a copy of the authority with these predecessors, oldest first.
+func (a *Authority) WithPredecessors(former []FormerAuthority) *Authority {
 	return &Authority{certificate: a.certificate, key: a.key, former: former}
 }
 
@@ -140,10 +141,10 @@ func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 
 // ReadAnswer is protocol.ReadAnswer for the members of this authority, and of former ones until
 // their last certificate has expired.
-func (a *Authority) ReadAnswer(file []byte, now time.Time) (protocol.Answer, error) {
+func (a *Authority) ReadAnswer(file []byte, now time.Time) (protocol.CarriedAnswer, error) {
 	pool, err := a.members(now)
 	if err != nil {
-		return protocol.Answer{}, err
+		return protocol.CarriedAnswer{}, err
 	}
 	return protocol.ReadAnswer(file, pool, now)
 }
@@ -223,9 +224,9 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: c}, nil
 }
 
-// IssuedAt undoes the slack by which certificates are dated back, and so gives the coordinator's
+// TimeOfIssue undoes the slack by which certificates are dated back, and so gives the coordinator's
 // time at issue.
-func IssuedAt(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
+func TimeOfIssue(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
 
 func (a *Authority) issue(name string, role protocol.Role, public any, now time.Time,
 	valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {

@@ -26,7 +26,7 @@ func TestIdentityFiles(t *testing.T) {
 	dir := t.TempDir()
 	must(0, a.Save(filepath.Join(dir, "ca"), filepath.Join(dir, "key")))
 	again := must(LoadAuthority(filepath.Join(dir, "ca"), filepath.Join(dir, "key")))
-	id, leaf, err := again.IssueOwn("host:1",
+	id, leaf, err := again.IssueFirstOperator("host:1",
 		protocol.Caller{Name: "site.one", Role: protocol.RoleParty}, protocol.SignerKey{1}, now)
 	if err != nil {
 		t.Fatal(err)

@@ -35,8 +35,9 @@ func (a *Authority) Invite(v protocol.Invitation, now time.Time) (protocol.Invit
 	return v, c.SerialNumber.Text(16), nil
 }
 
-// IssueOwn makes an identity without an invitation, for the first operator.
-func (a *Authority) IssueOwn(coordinator string, caller protocol.Caller, signer protocol.SignerKey,
+// IssueFirstOperator makes an identity without an invitation, for the first operator.
+func (a *Authority) IssueFirstOperator(coordinator string, caller protocol.Caller,
+	signer protocol.SignerKey,
 	now time.Time) (protocol.Identity, *x509.Certificate, error) {
 	e, err := protocol.NewEnrolment()
 	if err != nil {

@@ -26,7 +26,7 @@ func TestSealedShare(t *testing.T) {
 		t.Fatalf("another key was read: %v", err)
 	}
 	binding := protocol.ShareBinding{Plan: study.Hash{1}, Party: "north", Weight: 7,
-		Head: []byte("nonce and public share"), Other: [32]byte{2}}
+		CommonPart: []byte("nonce and public share"), OtherDigest: [32]byte{2}}
 	share := []byte("144 bytes of a share")
 	sealed, err := protocol.SealShare(key.Public(), binding, share)
 	if err != nil {
@@ -50,16 +50,16 @@ func TestSealedShare(t *testing.T) {
 		"another party":      func(b *protocol.ShareBinding) { b.Party = "south" },
 		"another weight":     func(b *protocol.ShareBinding) { b.Weight++ },
 		"another nonce": func(b *protocol.ShareBinding) {
-			b.Head = []byte("nonce and another share")
+			b.CommonPart = []byte("nonce and another share")
 		},
-		"another part": func(b *protocol.ShareBinding) { b.Other[3]++ },
+		"another part": func(b *protocol.ShareBinding) { b.OtherDigest[3]++ },
 		// Without lengths, these fields would run into each other.
 		"party and head moved": func(b *protocol.ShareBinding) {
-			b.Party, b.Head = b.Party+"n", b.Head[1:]
+			b.Party, b.CommonPart = b.Party+"n", b.CommonPart[1:]
 		},
 	} {
 		b := binding
-		b.Head = bytes.Clone(b.Head)
+		b.CommonPart = bytes.Clone(b.CommonPart)
 		change(&b)
 		refused(what, key, b, sealed)
 	}

@@ -13,7 +13,7 @@ import (
 // caller revoked in between is refused.
 func TestDialledAgain(t *testing.T) {
 	authority := must(NewAuthority(time.Now()))
-	id, _, err := authority.IssueOwn("127.0.0.1:1",
+	id, _, err := authority.IssueFirstOperator("127.0.0.1:1",
 		protocol.Caller{Name: "site", Role: protocol.RoleParty}, must(protocol.NewSigner()).Key(),
 		time.Now())
 	must(0, err)

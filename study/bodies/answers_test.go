@@ -129,7 +129,7 @@ func bodyOf(t testing.TB, task bodies.Task, l *privacy.Ledger, records *dataset.
 }
 
 func ledger(t testing.TB) *privacy.Ledger {
-	return must[*privacy.Ledger](t)(privacy.Open(privacy.NewMemory(), privacy.Config{}))
+	return must[*privacy.Ledger](t)(privacy.Open(privacy.NewMemoryJournal(), privacy.Config{}))
 }
 
 // sumOf adds bodies, half of them in a sum that is stored, read again and merged.
@@ -167,8 +167,8 @@ func TestClearSums(t *testing.T) {
 	b := bodyOf(t, task, none, answered(1, 2), "b")
 	c := bodyOf(t, task, none, answered(2), "c")
 	of := sumOf(t, task, a, b, c)
-	if of.Weight != 6 || of.Sum.Public() || of.Sum.Contributions() != -1 {
-		t.Errorf("the sum: %d records, public %t, of %d", of.Weight, of.Sum.Public(),
+	if of.Weight != 6 || of.Sum.ReadersMaySee() || of.Sum.Contributions() != -1 {
+		t.Errorf("the sum: %d records, public %t, of %d", of.Weight, of.Sum.ReadersMaySee(),
 			of.Sum.Contributions())
 	}
 	exact := must[[]byte](t)(of.Sum.MarshalBinary())
@@ -281,7 +281,7 @@ func TestReleasedSums(t *testing.T) {
 		}
 	}
 	of := sumOf(t, task, all...)
-	if !of.Sum.Public() || of.Sum.Contributions() != 3 || of.Weight != 6 {
+	if !of.Sum.ReadersMaySee() || of.Sum.Contributions() != 3 || of.Weight != 6 {
 		t.Errorf("the sum: %d records of %d", of.Weight, of.Sum.Contributions())
 	}
 	if requests := must[[]study.Request](t)(of.Sum.Requests(3)); requests != nil {
@@ -330,7 +330,7 @@ func TestPublications(t *testing.T) {
 		if _, err := c.Body([]privacy.Published{r}); (err == nil) != honest {
 			t.Errorf("%s: a site sends it: %v", name, err)
 		}
-		writer := must[bodies.AtParties](t)(bodies.ReleasedAtParties(task.Plan(), on))
+		writer := must[bodies.PartyReleases](t)(bodies.NewPartyReleases(task.Plan(), on))
 		body := must[[]byte](t)(writer.Append(binary.BigEndian.AppendUint64(nil, 2), r))
 		if err := sum.Check(body); (err == nil) != honest ||
 			err != nil && !strings.Contains(err.Error(), "other terms") {
@@ -360,13 +360,13 @@ func TestPublications(t *testing.T) {
 // TestSimulatedPublications: a simulated plan takes what a simulation drew, whole numbers or not.
 func TestSimulatedPublications(t *testing.T) {
 	task := taskOf(planWith(study.NoiseSite, func(p *study.Plan) { p.Simulated = true }), nil)
-	of := sumOf(t, task, bodyOf(t, task, privacy.Simulation(1), answered(0, 1), "a"),
-		bodyOf(t, task, privacy.Simulation(2), answered(2), "b"))
+	of := sumOf(t, task, bodyOf(t, task, privacy.NewSimulation(1), answered(0, 1), "a"),
+		bodyOf(t, task, privacy.NewSimulation(2), answered(2), "b"))
 	if total, _, err := task.Total(of, nil); err != nil || total.Draws != 2 {
 		t.Errorf("the total is %v, %v", total, err)
 	}
 	terms := must[study.ReleaseTerms](t)(task.Statistic.Terms(1))
-	codec := must[bodies.AtParties](t)(bodies.ReleasedAtParties(task.Plan(), terms))
+	codec := must[bodies.PartyReleases](t)(bodies.NewPartyReleases(task.Plan(), terms))
 	for _, x := range []float64{1.5, math.Inf(1), math.NaN()} {
 		b := must[[]byte](t)(codec.Append(nil, privacy.Published{Simulated: true,
 			Reals: []float64{x, 0, -.25}}))
@@ -377,7 +377,8 @@ func TestSimulatedPublications(t *testing.T) {
 	}
 	real := taskOf(planWith(study.NoiseSite, nil), nil)
 	c := must[study.Contribution](t)(real.Contribute(study.NewInputs(answered(0), []byte("a"))))
-	drawn := must[[]privacy.Published](t)(study.ReleaseRequests(t.Context(), privacy.Simulation(1),
+	drawn := must[[]privacy.Published](t)(study.ReleaseRequests(t.Context(),
+		privacy.NewSimulation(1),
 		real.Hash(), c.Requests))
 	if body, err := c.Body(drawn); err == nil &&
 		must[study.Sum](t)(real.NewSum()).Check(body) == nil {
@@ -558,7 +559,7 @@ func TestFeatures(t *testing.T) {
 		t.Fatalf("%d bytes", len(b))
 	}
 	got := bodies.ParseFeatures(b[1:], 2, 2)
-	if want := mat.NewDense(2, 2, []float64{-1, .5, 1 - 1./bodies.FeatureUnit, 0}); !mat.Equal(got,
+	if want := mat.NewDense(2, 2, []float64{-1, .5, 1 - 1./bodies.FeatureScale, 0}); !mat.Equal(got,
 		want) {
 		t.Errorf("read %v, want %v", mat.Formatted(got), mat.Formatted(want))
 	}
@@ -566,9 +567,9 @@ func TestFeatures(t *testing.T) {
 
 // TestSolved: a ridge that might be solved for days is refused.
 func TestSolved(t *testing.T) {
-	for lambda, fine := range map[float64]bool{0: true, 1e-6: false, bodies.LeastSolved: true,
+	for lambda, fine := range map[float64]bool{0: true, 1e-6: false, bodies.MinSolvedRidge: true,
 		1: true} {
-		if err := bodies.CheckSolved(study.Plan{Lambda: lambda}); (err == nil) != fine ||
+		if err := bodies.CheckSolvedRidge(study.Plan{Lambda: lambda}); (err == nil) != fine ||
 			err != nil && !errors.Is(err, study.ErrPlan) {
 			t.Errorf("λ = %g: %v", lambda, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 )
 
-// AtParties encodes and decodes parties' releases of one output of a plan.
+// PartyReleases encodes and decodes parties' releases of one output of a plan.
 //
 // The encoding is unique. Its length depends only on the number of values, so the length reveals
 // nothing about noise or data. It has these fields; everything else in a release follows from the
@@ -24,7 +24,7 @@ import (
 //	 8  number of the entry in the party's ledger
 //	32  hash of that entry
 //	 8  for each value
-type AtParties struct {
+type PartyReleases struct {
 	Plan  study.Plan
 	Terms study.ReleaseTerms
 	id    string // ID of the release, the same in every party's ledger
@@ -42,13 +42,13 @@ const publishedHead = 1 + sha256.Size + 8 + sha256.Size
 // PublishedSize returns the size in bytes of a publication of n values.
 func PublishedSize(n int) int { return publishedHead + 8*n }
 
-// ReleasedAtParties makes the codec for an output's terms.
-func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
+// NewPartyReleases makes the codec for an output's terms.
+func NewPartyReleases(p study.Plan, t study.ReleaseTerms) (PartyReleases, error) {
 	canonical, err := p.Canonical()
 	if err != nil {
-		return AtParties{}, err
+		return PartyReleases{}, err
 	}
-	k := AtParties{Plan: p, Terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output)}
+	k := PartyReleases{Plan: p, Terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output)}
 	if !p.Simulated { // a simulation also reads bodies without noise, made under other terms
 		k.under = releasedUnder(k.claim())
 	}
@@ -56,10 +56,10 @@ func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 }
 
 // claim returns the publication that a party claims under the plan's terms, without its values.
-func (a AtParties) claim() privacy.Published {
-	return privacy.Published{ID: a.id, Mechanism: a.Terms.Mechanism.Name(),
-		Parameters: privacy.ParametersOf(a.Terms.Mechanism), Bound: a.Terms.Bound,
-		Simulated: a.Plan.Simulated}
+func (p PartyReleases) claim() privacy.Published {
+	return privacy.Published{ID: p.id, Mechanism: p.Terms.Mechanism.Name(),
+		Parameters: privacy.ParametersOf(p.Terms.Mechanism), Bound: p.Terms.Bound,
+		Simulated: p.Plan.Simulated}
 }
 
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
@@ -73,7 +73,7 @@ func releasedUnder(r privacy.Published) [sha256.Size]byte {
 
 // Append appends a publication to b. It must be of the party's ledger and of exactly the plan's
 // terms.
-func (a AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
+func (p PartyReleases) Append(b []byte, r privacy.Published) ([]byte, error) {
 	form, numbers := formReleased, r.Values
 	switch {
 	case r.Simulated && r.Reals != nil:
@@ -83,29 +83,29 @@ func (a AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 		}
 	case r.Simulated:
 		form = formSimulated
-	case !r.Genuine() || releasedUnder(r) != a.under:
+	case !r.IsUnchanged() || releasedUnder(r) != p.under:
 		return nil, errors.New("encode contribution: it is not what this party's ledger released for the plan, on its terms")
 	}
-	b = append(append(b, form), a.under[:]...)
+	b = append(append(b, form), p.under[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Sequence))
-	b = append(b, r.Entry[:]...)
+	b = append(b, r.EntryHash[:]...)
 	return AppendFixed(b, numbers), nil
 }
 
 // Published decodes a publication of n values. It refuses one of another plan or other terms.
-func (a AtParties) Published(b []byte, n int) (privacy.Published, error) {
-	r := a.claim()
+func (p PartyReleases) Published(b []byte, n int) (privacy.Published, error) {
+	r := p.claim()
 	if len(b) != PublishedSize(n) {
 		return r, fmt.Errorf("it has %d bytes where %d numbers that were released have %d", len(b), n, PublishedSize(n))
 	}
 	form := b[0]
-	if form < formReleased || form > formReal || (form == formReleased) == a.Plan.Simulated {
+	if form < formReleased || form > formReal || (form == formReleased) == p.Plan.Simulated {
 		return r, errors.New("a simulated plan takes simulated publications only, and no other takes one; or another version wrote it")
 	}
-	if !bytes.Equal(b[1:1+sha256.Size], a.under[:]) {
+	if !bytes.Equal(b[1:1+sha256.Size], p.under[:]) {
 		return r, errors.New("it was released for another plan, or on other terms than plan and pool give")
 	}
-	r.Sequence, r.Entry = int64(binary.BigEndian.Uint64(b[1+sha256.Size:])),
+	r.Sequence, r.EntryHash = int64(binary.BigEndian.Uint64(b[1+sha256.Size:])),
 		[sha256.Size]byte(b[publishedHead-sha256.Size:])
 	numbers, err := ParseFixed(b[publishedHead:], n)
 	if err != nil || form != formReal {

@@ -34,11 +34,11 @@ import (
 const commitmentSize = sha256.Size
 
 // committed reports whether a plan's bodies begin with a commitment.
-func committed(p study.Plan) bool { return p.Noise.InClear() && p.Form >= study.FormCommitted }
+func committed(p study.Plan) bool { return p.Noise.SumsInClear() && p.Form >= study.FormCommitted }
 
-// Clear makes the body of a party whose numbers leave without noise. siteKey is the site's own
+// ClearBody makes the body of a party whose numbers leave without noise. siteKey is the site's own
 // secret (study.Inputs.ShardKey).
-func (s Task) Clear(vector []int64, weight int64, siteKey []byte) ([]byte, error) {
+func (s Task) ClearBody(vector []int64, weight int64, siteKey []byte) ([]byte, error) {
 	clear, err := s.Statistic.AppendClear(vector, weight)
 	if err != nil || !committed(s.Plan()) {
 		return clear, err

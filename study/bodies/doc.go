@@ -1,7 +1,7 @@
 // Package bodies is about the bytes of contributions and their sums, for kinds whose parties send
 // integers. A kind with a Statistic gets a whole Task from this package: the parties or the
 // coordinator release the statistic's sum, which does not depend on order and grouping. A kind that
-// needs each contribution is a study.BodyKeeper, and reads parties' releases with AtParties.
+// needs each contribution is a study.BodyKeeper, and reads parties' releases with PartyReleases.
 //
 // It guarantees:
 //

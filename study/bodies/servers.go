@@ -17,8 +17,8 @@ type Provable interface {
 	Form(weight int64) shares.VectorForm
 }
 
-// Multiplied is a Provable that releases a public matrix times the sum.
-type Multiplied interface {
+// MatrixStatistic is a Provable that releases a public matrix times the sum.
+type MatrixStatistic interface {
 	Matrix() *shares.Matrix // nil: the sum itself is released
 }
 
@@ -37,7 +37,7 @@ func check(q Provable, form shares.VectorForm, parties int64) error {
 }
 
 func matrixOf(q any) *shares.Matrix {
-	if m, ok := q.(Multiplied); ok {
+	if m, ok := q.(MatrixStatistic); ok {
 		return m.Matrix()
 	}
 	return nil
@@ -96,7 +96,7 @@ func (s Task) SplitSteps(records int) float64 {
 
 // ShareRequest asks for the release of a server's share of the sum, multiplied by the public matrix
 // if there is one. The output, and so the release ID, names the server. The bound is the bound of
-// the sum, although the share is a residue (privacy.NewShare has the proof).
+// the sum, although the share is a residue (privacy.NewSensitiveShare has the proof).
 func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare,
 	weight int64) (study.Request, error) {
 	t, err := q.Terms(weight)
@@ -112,9 +112,9 @@ func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare,
 	if err != nil {
 		return study.Request{}, err
 	}
-	s, err := privacy.NewShare(residues, t.Bound)
+	s, err := privacy.NewSensitiveShare(residues, t.Bound)
 	return study.Request{Output: study.ShareOutput(t.Output, int(role)), Sensitive: s,
-		Mechanism: t.Mechanism, From: t.Matrix}, err
+		Mechanism: t.Mechanism, SourceDigest: t.MatrixDigest}, err
 }
 
 // ShareID is the id under which one server's ledger knows its share of a release. The two servers

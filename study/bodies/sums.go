@@ -70,9 +70,9 @@ func (c *ClearSum) Requests(int) ([]study.Request, error) {
 	return Requests(c.Statistic, c.vector, c.weight)
 }
 
-// Public is false: exact sums are for the coordinator alone, and no reader of a release may see
-// one.
-func (c *ClearSum) Public() bool { return false }
+// ReadersMaySee is false: exact sums are for the coordinator alone, and no reader of a release may
+// see one.
+func (c *ClearSum) ReadersMaySee() bool { return false }
 
 // Contributions is −1: weight is counted, not contributions.
 func (c *ClearSum) Contributions() int { return -1 }
@@ -108,18 +108,18 @@ func (c *ClearSum) UnmarshalBinary(b []byte) error {
 // releasedSum adds the parties' own releases, so the sum contains every party's noise.
 type releasedSum struct {
 	q      Statistic
-	at     AtParties
+	at     PartyReleases
 	vector []int64
 	weight int64
 	draws  int
 }
 
-func releasedOf(p study.Plan, q Statistic) (AtParties, error) {
+func releasedOf(p study.Plan, q Statistic) (PartyReleases, error) {
 	t, err := q.Terms(1)
 	if err != nil {
-		return AtParties{}, err
+		return PartyReleases{}, err
 	}
-	return ReleasedAtParties(p, t)
+	return NewPartyReleases(p, t)
 }
 
 const weightSize = 8
@@ -184,9 +184,9 @@ func (rs *releasedSum) Merge(o study.Sum) error {
 
 func (rs *releasedSum) Requests(int) ([]study.Request, error) { return nil, nil }
 
-func (rs *releasedSum) Public() bool       { return true }
-func (rs *releasedSum) Contributions() int { return rs.draws }
-func (rs *releasedSum) Weight() int64      { return rs.weight }
+func (rs *releasedSum) ReadersMaySee() bool { return true }
+func (rs *releasedSum) Contributions() int  { return rs.draws }
+func (rs *releasedSum) Weight() int64       { return rs.weight }
 
 func (rs *releasedSum) MarshalBinary() ([]byte, error) {
 	b := binary.AppendVarint(nil, rs.weight)

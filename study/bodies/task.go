@@ -13,8 +13,8 @@ import (
 // The parties or the servers release the total, and the result follows from the total.
 type Task struct {
 	study.TaskBase
-	Statistic Statistic
-	Fresh     uint64 // seeds the public randomness in the search for λ
+	Statistic  Statistic
+	SearchSeed uint64 // seeds the public randomness in the search for λ
 }
 
 // Addend is what a record adds to one number of a Statistic's vector.
@@ -100,7 +100,7 @@ func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error
 		return nil, err
 	}
 	return []study.Request{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism,
-		From: t.Matrix}}, nil
+		SourceDigest: t.MatrixDigest}}, nil
 }
 
 func (s Task) task() Task { return s }
@@ -152,16 +152,16 @@ func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 		return study.Contribution{}, errShares // only Split makes what such a party sends
 	}
 	vector, weight := s.Local(in)
-	if s.Plan().Noise.InClear() {
+	if s.Plan().Noise.SumsInClear() {
 		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) {
-			return s.Clear(vector, weight, in.ShardKey())
+			return s.ClearBody(vector, weight, in.ShardKey())
 		}}, nil
 	}
-	return s.AtSite(vector, weight)
+	return s.ContributeWithNoise(vector, weight)
 }
 
-// AtSite is the contribution of a party that adds noise to its own vector.
-func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
+// ContributeWithNoise is the contribution of a party that adds noise to its own vector.
+func (s Task) ContributeWithNoise(vector []int64, weight int64) (study.Contribution, error) {
 	requests, err := Requests(s.Statistic, vector, weight)
 	if err != nil {
 		return study.Contribution{}, err
@@ -176,7 +176,7 @@ func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 // Reservations is one release with noise at the site, none elsewhere. It does not depend on the
 // number of records.
 func (s Task) Reservations(int) ([]study.Reservation, error) {
-	if !s.Plan().Noise.AtSite() {
+	if !s.Plan().Noise.AddedAtSite() {
 		return nil, nil
 	}
 	t, err := s.Statistic.Terms(1)
@@ -200,14 +200,14 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
+	return []study.Charge{t.Charge(cost, study.CostAtEpsilon(s.Plan(), cost))}, nil
 }
 
 // MaxBody implements study.Task. A release has a fixed size, and a number without noise has at most
 // 10 bytes.
 func (s Task) MaxBody() int {
 	switch noise := s.Plan().Noise; {
-	case noise.AtSite():
+	case noise.AddedAtSite():
 		return weightSize + PublishedSize(s.Statistic.ReleasedCells())
 	case noise.Shared():
 		return s.shareSize() + 4096 // for the header and the encryption
@@ -218,7 +218,7 @@ func (s Task) MaxBody() int {
 // NewSum adds exact vectors, or, with noise at the site, the parties' releases, whose noise adds
 // up.
 func (s Task) NewSum() (study.Sum, error) {
-	if s.Plan().Noise.AtSite() {
+	if s.Plan().Noise.AddedAtSite() {
 		at, err := releasedOf(s.Plan(), s.Statistic)
 		return &releasedSum{q: s.Statistic, at: at,
 			vector: make([]int64, s.Statistic.ReleasedCells())}, err
@@ -239,7 +239,7 @@ func (s Task) Total(of study.Contributions, r []privacy.Published) (Total, *rand
 	if m := int64(of.Contributions); of.Weight < m*least || of.Weight > m*most {
 		return fail("the sum is over %d ballots or records, %d contributions of %d to %d cannot have so many", of.Weight, m, least, most)
 	}
-	rng := rand.New(rand.NewPCG(s.Plan().Seed, s.Fresh))
+	rng := rand.New(rand.NewPCG(s.Plan().Seed, s.SearchSeed))
 	if sum, ok := of.Sum.(*releasedSum); ok {
 		return sum.released(), rng, nil
 	}

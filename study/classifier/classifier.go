@@ -59,8 +59,8 @@ func (c Classifier) Linear() (learners.Linear, error) {
 	return learners.Linear{W: w, Classes: len(c.Classes)}, nil
 }
 
-// Right counts the labelled records and the correct predictions among them.
-func Right(predicted, y []int) (right, labelled int) {
+// CountCorrect counts the labelled records and the correct predictions among them.
+func CountCorrect(predicted, y []int) (right, labelled int) {
 	for i, k := range y {
 		if k < 0 {
 			continue
@@ -76,14 +76,15 @@ func Right(predicted, y []int) (right, labelled int) {
 // Accuracy returns the share of labelled records that are predicted correctly, 0 if none has a
 // label.
 func Accuracy(predicted, y []int) float64 {
-	right, labelled := Right(predicted, y)
+	right, labelled := CountCorrect(predicted, y)
 	return float64(right) / float64(max(labelled, 1))
 }
 
-// Sound returns a release's classifier, the same classifier as a linear model, and the plan. It
-// refuses weights of a wrong shape, an unknown Output, and a map or classes that differ from the
-// plan's. All code that uses or shows a classifier calls Sound.
-func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, err error) {
+// CheckedClassifier returns a release's classifier, the same classifier as a linear model, and the
+// plan. It refuses weights of a wrong shape, an unknown Output, and a map or classes that differ
+// from the plan's. All code that uses or shows a classifier calls CheckedClassifier.
+func CheckedClassifier(r study.Release) (c Classifier, model learners.Linear, p study.Plan,
+	err error) {
 	c, ok := Of(r.Result)
 	if !ok {
 		return c, model, p, fmt.Errorf("read classifier: this release holds none")
@@ -114,9 +115,9 @@ func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, erro
 
 // Predictor reads a release and returns its Predict, for files that are read in parts.
 func Predictor(r study.Release) (func(*dataset.Records) ([]int, *mat.Dense, error), error) {
-	c, model, p, err := Sound(r)
+	c, model, p, err := CheckedClassifier(r)
 	return func(records *dataset.Records) ([]int, *mat.Dense, error) {
-		x := p.Mapped(records)
+		x := p.MapRecords(records)
 		values, err := c.Values(x)
 		return model.Predict(x), values, err
 	}, err

@@ -11,7 +11,8 @@ func TestRight(t *testing.T) {
 		{[]int{1}, []int{-1}, 0, 0},
 		{nil, nil, 0, 0},
 	} {
-		if right, labelled := Right(c.predicted, c.y); right != c.right || labelled != c.labelled {
+		if right, labelled := CountCorrect(c.predicted, c.y); right != c.right ||
+			labelled != c.labelled {
 			t.Errorf("%v of %v: %d of %d, want %d of %d", c.predicted, c.y, right, labelled,
 				c.right, c.labelled)
 		}

@@ -50,7 +50,7 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs,
 	records *dataset.Records, usual int, rng *rand.Rand) (votes []int) {
 	left := usual
-	done := in.InTime(func(ctx context.Context) {
+	done := in.RunInTime(func(ctx context.Context) {
 		var learned int
 		votes, learned = votesOf(ctx, p, learner, pool, in.Voter, records, rng)
 		left -= learned
@@ -77,7 +77,7 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 		// so that voteOn does no work on made-up records: the site bounds its program's time
 		return votes, math.MaxInt
 	}
-	model, features := TrainLocal(ctx, p, Chosen(learner, voter), records, rng, true)
+	model, features := TrainLocal(ctx, p, ChosenLearner(learner, voter), records, rng, true)
 	if model == nil {
 		return make([]int, pool.Rows()), 0
 	}
@@ -130,7 +130,7 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 	}
 	x := records.X
 	if learner.Features() == learners.MappedFeatures {
-		x = p.Mapped(records)
+		x = p.MapRecords(records)
 	}
 	model, err := learner.Fit(ctx, x, records.Y, len(p.Schema.Classes()), rng)
 	if err != nil {
@@ -145,7 +145,8 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{dataset.RowRange(0, in.Records.Len())}
 	if n > 1 {
-		shards = keyed.NewRecords(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records,
+		shards = keyed.NewRecords(keyed.SelectionRule{Study: in.Study, Unit: u, Shards: n},
+			in.Records,
 			in.ShardKey()).Shards(in.Records)
 	}
 	for s, rows := range shards {

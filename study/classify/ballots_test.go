@@ -106,7 +106,7 @@ func TestWorkIsThere(t *testing.T) {
 		c := &counted{Context: ctx}
 		for _, key := range []string{"a", "b", "c", "d"} { // each a forest of other draws
 			in := study.NewInputs(records, []byte(key))
-			in.Within = func() (context.Context, func(bool)) { return c, func(bool) {} }
+			in.TimeLimit = func() (context.Context, func(bool)) { return c, func(bool) {} }
 			if tally := localTally(p, Terms{Shards: 1, Learner: "forest"}, pool,
 				in); tally.Ballots() != 1 {
 				t.Fatalf("%d ballots", tally.Ballots())

@@ -65,9 +65,9 @@ var mechanisms = map[string]mechanism{
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
 
-// Computes describes what a party computes for a mechanism. A party computes the same for two
-// mechanisms with equal texts.
-func Computes(mechanism string) string { return mechanisms[mechanism].words.leaves }
+// PartyComputation describes what a party computes for a mechanism. A party computes the same for
+// two mechanisms with equal texts.
+func PartyComputation(mechanism string) string { return mechanisms[mechanism].words.leaves }
 
 // DefaultMechanism returns the mechanism of a plan that names none: tally for unit party, else
 // cross.
@@ -117,7 +117,7 @@ func (Kind) Check(p study.Plan) error {
 	if p.Noise.Shared() && !m.shared {
 		return study.PlanError("noise", "nothing is proved of a share of what mechanism %q sends: use tally, means, moment or cross with aggregators", p.Mechanism)
 	}
-	if p.Noise.AtSite() && !m.site {
+	if p.Noise.AddedAtSite() && !m.site {
 		return study.PlanError("noise", "mechanism %q is made from the votes of all parties together, so only the coordinator can add its noise: use tally, means, moment or cross for noise at the site", p.Mechanism)
 	}
 	if m.needsDelta && p.Delta == 0 {
@@ -128,7 +128,7 @@ func (Kind) Check(p study.Plan) error {
 			aggregation.MaxClasses)
 	}
 	if m.solved {
-		if err := bodies.CheckSolved(p); err != nil {
+		if err := bodies.CheckSolvedRidge(p); err != nil {
 			return err
 		}
 	}
@@ -172,16 +172,16 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 func (Kind) Words(p study.Plan) study.Words {
 	of, t := mechanisms[p.Mechanism].words, TermsOf(p)
 	w := study.Words{
-		Leaves: of.leaves, Received: of.received, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInBallots,
+		DataSent: of.leaves, ExactDataReceived: of.received, Trained: study.NothingTrained, Neighbours: study.NeighbourText(p), LiarText: p.Noise.Trust().LiarInBallots,
 		Learner: cmp.Or(t.Learner, learners.DefaultLearner), Shards: t.Shards, WholePatients: t.Shards > 1 && p.Schema.Patient != "",
 	}
 	switch {
-	case p.Noise.AtSite() && p.Mechanism == "moment":
-		w.Leaves = "public linear combinations of this site's votes on the public pool"
+	case p.Noise.AddedAtSite() && p.Mechanism == "moment":
+		w.DataSent = "public linear combinations of this site's votes on the public pool"
 	case t.Shards > 1:
-		w.Leaves = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", t.Shards)
+		w.DataSent = fmt.Sprintf("how many of %d classifiers, trained on disjoint shards of the patients, vote for each class on each row of the public pool", t.Shards)
 	}
-	w.Leaves += p.Noise.Trust().Added
+	w.DataSent += p.Noise.Trust().LeavingText
 	if of.trained {
 		w.Trained = cmp.Or(t.Learner, learners.DefaultLearner+", as the plan names none")
 	}
@@ -196,9 +196,9 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 	switch p.Mechanism {
 	case "cross":
-		w.Liar = p.Noise.Trust().LiarInRecords
+		w.LiarText = p.Noise.Trust().LiarInRecords
 	case "means":
-		w.Liar = p.Noise.Trust().LiarInVectors
+		w.LiarText = p.Noise.Trust().LiarInVectors
 	}
 	return w
 }
@@ -216,7 +216,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	}
 	q, err := m.newStatistic(p, pool)
 	return Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: q,
-		Fresh: 0x6c616d626461}}, err
+		SearchSeed: 0x6c616d626461}}, err
 }
 
 // Work counts the training of a classifier on each shard, or the sums over records.
@@ -224,23 +224,23 @@ func (t Task) Work(records int) (study.Work, error) {
 	p, n := t.Plan(), float64(records)
 	dim, rows, classes := float64(p.Map.Dim()), float64(t.Pool().Rows()),
 		float64(len(p.Schema.Classes()))
-	w := study.Work{Rest: t.CommonWork(records)}
+	w := study.Work{OtherSteps: t.CommonWork(records)}
 	if !trains(p) {
-		w.Rest += n * dim * classes * 8
+		w.OtherSteps += n * dim * classes * 8
 		return w, nil
 	}
 	w.Shards = t.Words().Shards
 	var err error
 	// with learners.AnyClassifier, the party bounds the time of its own program
 	if learner := t.Words().Learner; learner != learners.AnyClassifier {
-		w.Shard, err = learners.TrainingSteps(learner, learners.TrainingSize{
+		w.ShardSteps, err = learners.TrainingSteps(learner, learners.TrainingSize{
 			Rows: shardRows(records, w.Shards), MappedColumns: p.Map.Dim(), EncodedColumns: p.Schema.Dim(), Classes: len(p.Schema.Classes()), PredictedRows: t.Pool().Rows(),
 		})
 	}
-	w.Shard += float64(shardRows(records, w.Shards)) * study.MapSteps(p.Map)
-	w.Rest += float64(w.Shards) * rows * 8 // adding up the votes
+	w.ShardSteps += float64(shardRows(records, w.Shards)) * study.MapSteps(p.Map)
+	w.OtherSteps += float64(w.Shards) * rows * 8 // adding up the votes
 	if p.Mechanism == "moment" {
-		w.Rest += rows * dim * classes * float64(w.Shards+8)
+		w.OtherSteps += rows * dim * classes * float64(w.Shards+8)
 	}
 	return w, err
 }

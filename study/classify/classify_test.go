@@ -337,7 +337,7 @@ func TestSettleOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	l, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +380,7 @@ func TestSimulatedNeverPasses(t *testing.T) {
 	if err := real.Check(simulated); !errors.Is(err, study.ErrContribution) {
 		t.Errorf("a simulated contribution in a real study: have %v, want ErrContribution", err)
 	}
-	body, _, _ := conformance.Settled(t, p, pool, study.NewInputs(records, []byte("key")),
+	body, _, _ := conformance.SettleBody(t, p, pool, study.NewInputs(records, []byte("key")),
 		privacy.Config{})
 	if err := real.Check(body); err != nil {
 		t.Errorf("a genuine contribution: %v", err)
@@ -453,7 +453,7 @@ func TestMomentBoundDoesNotWrap(t *testing.T) {
 		weight[0] = heavy
 		p := study.Plan{Kind: "classify", Schema: schema, Unit: privacy.Record, Epsilon: 1,
 			Mechanism: "moment", Noise: study.NoiseSite,
-			KindTerms: conformance.Encoded(classify.Terms{Shards: 3})}
+			KindTerms: conformance.EncodeTerms(classify.Terms{Shards: 3})}
 		terms, err := conformance.StatisticOf(t, p, &auxdata.Pool{X: x, Weight: weight}).Terms(0)
 		if err != nil {
 			t.Fatal(err)

@@ -49,7 +49,7 @@ func (c *cross) Local(in study.Inputs) ([]int64, int64) {
 	if in.Records.Len() == 0 {
 		return make([]int64, c.Cells()), 0
 	}
-	return aggregation.CrossMomentSums(c.plan.Mapped(in.Records), in.Records.Y,
+	return aggregation.CrossMomentSums(c.plan.MapRecords(in.Records), in.Records.Y,
 		c.classes), int64(in.Records.Len())
 }
 

@@ -43,8 +43,8 @@ func (m *means) Weights() (least, most int64) { return 1, 1 }
 
 func (m *means) Local(in study.Inputs) ([]int64, int64) {
 	sum := m.design.NewSum()
-	for r := range in.Parts() {
-		m.design.Add(sum, m.plan.Mapped(r), r.Y)
+	for r := range in.RecordBlocks() {
+		m.design.Add(sum, m.plan.MapRecords(r), r.Y)
 	}
 	return m.design.PartyVector(sum), 1
 }

@@ -70,7 +70,7 @@ func (o *output) lambda(ballots int64) float64 {
 		return o.plan.Lambda
 	}
 	sensitivity := o.sensitivityTimesLambda(ballots)
-	return math.Max(bodies.LeastSolved, float64(o.ReleasedCells())*sensitivity/(10*o.plan.Epsilon))
+	return math.Max(bodies.MinSolvedRidge, float64(o.ReleasedCells())*sensitivity/(10*o.plan.Epsilon))
 }
 
 func (o *output) sensitivityTimesLambda(ballots int64) float64 {
@@ -108,7 +108,7 @@ func (o *output) Terms(ballots int64) (study.ReleaseTerms, error) {
 	}
 	_, moves := o.lattice(ballots)
 	t.Bound.L1 = int64(math.Ceil(math.Sqrt(float64(o.ReleasedCells())) * moves))
-	t.Bound.L2sq = study.Squared(int64(math.Ceil(moves)))
+	t.Bound.L2sq = study.SquareL2(int64(math.Ceil(moves)))
 	var err error
 	t.Mechanism, err = privacy.CalibratePure(t.Bound, o.ReleasedCells(), o.plan.Epsilon)
 	return t, err
@@ -136,7 +136,7 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 	}
 	raw := w.RawMatrix().Data
 	if o.mechanism != "output" {
-		return privacy.NewLiteral(raw, o.plan.Unit), nil
+		return privacy.NewUnprovenVector(raw, o.plan.Unit), nil
 	}
 	gamma, _ := o.lattice(ballots)
 	z := make([]int64, len(raw))
@@ -165,10 +165,10 @@ func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	return s
 }
 
-// Solved returns the ridge λ of a mechanism that adds noise to a solution, and the width of the
-// lattice on which the solution is released, 1 without a lattice. It returns false for other
+// SolvedRidge returns the ridge λ of a mechanism that adds noise to a solution, and the width of
+// the lattice on which the solution is released, 1 without a lattice. It returns false for other
 // mechanisms.
-func (t Task) Solved(ballots int64) (lambda, width float64, ok bool) {
+func (t Task) SolvedRidge(ballots int64) (lambda, width float64, ok bool) {
 	o, ok := t.Statistic.(*output)
 	if !ok {
 		return 0, 0, false

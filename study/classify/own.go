@@ -41,8 +41,9 @@ func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 	return nil
 }
 
-// Chosen returns the learner to train: the plan's or, if the plan says any, the party's choice.
-func Chosen(learner string, v study.Voter) string {
+// ChosenLearner returns the learner to train: the plan's or, if the plan says any, the party's
+// choice.
+func ChosenLearner(learner string, v study.Voter) string {
 	if learner == learners.AnyClassifier {
 		return v.Learner
 	}

@@ -49,5 +49,5 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 		return study.RemovalUnproved("it is not proved for mechanism %s at unit %s", p.Mechanism,
 			p.Unit)
 	}
-	return study.Removal{Bound: &b, Why: why}
+	return study.Removal{Bound: &b, Reason: why}
 }

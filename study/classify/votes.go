@@ -136,10 +136,10 @@ func (v *votes) Terms(int64) (study.ReleaseTerms, error) {
 	moved := v.ballotsMoved()
 	if v.design != nil {
 		bound := privacy.Bound{Unit: v.plan.Unit, L1: moved * v.design.L1,
-			L2sq: study.Squared(moved * v.design.L2)}
+			L2sq: study.SquareL2(moved * v.design.L2)}
 		m, err := v.plan.CalibratePure(bound, v.ReleasedCells())
 		return study.ReleaseTerms{Output: "moment", Bound: bound, Mechanism: m,
-			Matrix: v.design.Digest}, err
+			MatrixDigest: v.design.Digest}, err
 	}
 	var l2sq int64
 	for _, w := range v.noiseWeights {

@@ -70,7 +70,7 @@ func additive(c clinic) (plans []study.Plan) {
 		plans = append(plans, p)
 		for _, where := range []string{"a > 3", "ward == east or b <= 0.5", "label == yes",
 			"not (a > 3 and label == no)"} {
-			plans = append(plans, conformance.About(p, where))
+			plans = append(plans, conformance.WithCondition(p, where))
 		}
 	}
 	return plans
@@ -144,7 +144,7 @@ func TestBlockwise(t *testing.T) {
 		task := conformance.TaskOf(t, p, c.pool)
 		r, _, err := p.Encode(p.Schema, c.table(t, odd))
 		must(t, err)
-		if !study.InBlocks(task, r.Len()) {
+		if !study.TakesBlocks(task, r.Len()) {
 			t.Errorf("%s %s %s: it does not take records some at a time", p.Kind, p.Mechanism, p.KindTerms)
 			continue
 		}

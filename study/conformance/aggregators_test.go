@@ -63,11 +63,11 @@ func TestAggregators(t *testing.T) {
 			t.Errorf("%s: a party reserves %v, %v: it releases nothing itself", mechanism, r, err)
 		}
 		w := task.Words()
-		if !strings.Contains(w.Leaves, "two secret shares") ||
+		if !strings.Contains(w.DataSent, "two secret shares") ||
 			!strings.Contains(strings.Join(study.NotProtected(p, w), "\n"), "work together") ||
-			!strings.Contains(w.Liar, "proof") && !strings.Contains(w.Liar, "proved") {
-			t.Errorf("%s: it is not said who learns what: %q, %q, %q", mechanism, w.Leaves,
-				study.NotProtected(p, w), w.Liar)
+			!strings.Contains(w.LiarText, "proof") && !strings.Contains(w.LiarText, "proved") {
+			t.Errorf("%s: it is not said who learns what: %q, %q, %q", mechanism, w.DataSent,
+				study.NotProtected(p, w), w.LiarText)
 		}
 	}
 	for _, mechanism := range []string{"output", "output-paper", "none", "majority"} {
@@ -87,15 +87,15 @@ func TestAggregators(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Simulated = true
-		if err := planning.SetPool(&p, auxdata.Virtual(pool.Encoded, p.Map)); err != nil {
+		if err := planning.SetPool(&p, auxdata.NewSimulated(pool.Encoded, p.Map)); err != nil {
 			t.Fatal(err)
 		}
 		if err := kinds.Check(p); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if w := kinds.WordsOf(p); w.Liar != p.Noise.Trust().LiarInRecords ||
-			!strings.Contains(w.Leaves, "two secret shares") {
-			t.Errorf("%s: it is not said what a liar can do, or what leaves: %q, %q", kind, w.Liar, w.Leaves)
+		if w := kinds.Explain(p); w.LiarText != p.Noise.Trust().LiarInRecords ||
+			!strings.Contains(w.DataSent, "two secret shares") {
+			t.Errorf("%s: it is not said what a liar can do, or what leaves: %q, %q", kind, w.LiarText, w.DataSent)
 		}
 		if p.Simulated = false; kinds.Check(p) != nil {
 			t.Errorf("%s: a real plan: %v", kind, kinds.Check(p))

@@ -72,7 +72,7 @@ func clinicOf(t testing.TB, classes []string, poolRows int, missing bool) clinic
 	c.plan = study.Plan{
 		Name: "audit", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 8, Unit: privacy.Party, Epsilon: 1, Delta: 0.01,
-		Mechanism: "tally", Noise: study.NoiseCoordinator, KindTerms: conformance.Encoded(classify.Terms{Shards: 1}), Minimum: 1, Seed: 1,
+		Mechanism: "tally", Noise: study.NoiseCoordinator, KindTerms: conformance.EncodeTerms(classify.Terms{Shards: 1}), Minimum: 1, Seed: 1,
 	}
 	return c
 }
@@ -124,7 +124,7 @@ func (c clinic) reweigh(mechanism string, terms reweigh.Terms) study.Plan {
 	p := c.plan
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Delta = "reweigh", mechanism, privacy.Record,
 		study.NoiseSite, 0
-	p.KindTerms = conformance.Encoded(terms)
+	p.KindTerms = conformance.EncodeTerms(terms)
 	return p
 }
 
@@ -136,7 +136,7 @@ func (c clinic) ratio(features, sets, mechanism string) study.Plan {
 	}
 	p := c.plan
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "ratio", mechanism, privacy.Label,
-		study.NoiseSite, conformance.Encoded(t)
+		study.NoiseSite, conformance.EncodeTerms(t)
 	if features == ratio.FeaturesNoisyEmbedding {
 		p.Unit = privacy.Record
 	}
@@ -147,14 +147,14 @@ func (c clinic) labels(mechanism string) study.Plan {
 	t := labels.DefaultTerms()
 	p := c.plan
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Delta, p.KindTerms = "labels", mechanism, privacy.Label,
-		study.NoiseSite, 0, conformance.Encoded(t)
+		study.NoiseSite, 0, conformance.EncodeTerms(t)
 	return p
 }
 
 func (c clinic) describe(mechanism string, noise study.Noise, terms describe.Terms) study.Plan {
 	p := c.plan
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "describe", mechanism, privacy.Record,
-		noise, conformance.Encoded(terms)
+		noise, conformance.EncodeTerms(terms)
 	if mechanism == "laplace" {
 		p.Delta = 0
 	}
@@ -167,7 +167,7 @@ func (c clinic) survival(mechanism string, noise study.Noise, perParty int64) st
 	classes := c.schema.Classes()
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Form = "survival", mechanism, privacy.Record, noise,
 		study.FormCommitted
-	p.KindTerms = conformance.Encoded(survival.Terms{
+	p.KindTerms = conformance.EncodeTerms(survival.Terms{
 		Time: "a", Event: survival.Event{Column: "label", Is: classes[len(classes)-1]}, By: "ward",
 		Until: 8, Expected: .25, Bins: 4, PerParty: perParty,
 	})
@@ -182,7 +182,7 @@ func (c clinic) regress(mechanism string, noise study.Noise, perParty int64) stu
 	p := c.plan
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Form = "regress", mechanism, privacy.Record, noise,
 		study.FormCommitted
-	p.KindTerms = conformance.Encoded(regress.Terms{
+	p.KindTerms = conformance.EncodeTerms(regress.Terms{
 		Outcome: "a", Columns: []string{"b", "ward"}, Radius: 3, PerParty: perParty,
 	})
 	if mechanism == "laplace" {
@@ -211,7 +211,7 @@ func (c clinic) evaluate(mechanism string, noise study.Noise,
 	}
 	p := c.plan
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "evaluate", mechanism, privacy.Record,
-		noise, conformance.Encoded(t)
+		noise, conformance.EncodeTerms(t)
 	if mechanism == "laplace" {
 		p.Delta = 0
 	}
@@ -227,7 +227,7 @@ func wholeParty(c clinic) study.Plan {
 	p := c.evaluate("laplace", study.NoiseCoordinator, nil)
 	t := conformance.TermsIn[evaluate.Terms](p)
 	t.PerParty = 3
-	p.Unit, p.KindTerms = privacy.Party, conformance.Encoded(t)
+	p.Unit, p.KindTerms = privacy.Party, conformance.EncodeTerms(t)
 	return p
 }
 
@@ -273,7 +273,7 @@ func (c clinic) asksOf(t testing.TB, p study.Plan, parties ...*dataset.Records) 
 // openAsk reads a private vector through a simulation without noise.
 func openAsk(t testing.TB, a study.Request) []int64 {
 	t.Helper()
-	r, err := privacy.Simulation(1).Release(context.Background(), a.Output, a.Sensitive,
+	r, err := privacy.NewSimulation(1).Release(context.Background(), a.Output, a.Sensitive,
 		privacy.Unperturbed{})
 	if err != nil {
 		t.Fatal(err)
@@ -328,7 +328,7 @@ func (r trial) draw(t testing.TB, ledger func() *privacy.Ledger) audit.Draw {
 	}
 	b.Block = cmp.Or(b.Block, n)
 	var left [2][]int64
-	return audit.Integers(func(side int) []int64 {
+	return audit.IntegerDraw(func(side int) []int64 {
 		if len(left[side]) == 0 {
 			s, err := privacy.NewSensitive(slices.Repeat(r.data[side], copies), b)
 			if err != nil {
@@ -347,7 +347,7 @@ func (r trial) draw(t testing.TB, ledger func() *privacy.Ledger) audit.Draw {
 }
 
 func opened() *privacy.Ledger {
-	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	l, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -444,7 +444,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	seed := uint64(6)
 	seeded := func() *privacy.Ledger {
 		seed++
-		return privacy.Simulation(seed)
+		return privacy.NewSimulation(seed)
 	}
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	caught := func(name string, claim privacy.Budget, samples int, s audit.Draw) {
@@ -641,7 +641,7 @@ func TestSumsAreMadeRecordByRecord(t *testing.T) {
 	} {
 		here := c
 		if p.Map.Kind != dataset.IdentityMap {
-			here.pool = auxdata.Virtual(all.X, projected)
+			here.pool = auxdata.NewSimulated(all.X, projected)
 			p.Pool = here.pool.Digest
 		}
 		whole := openAsk(t, here.asksOf(t, p, all)[0])

@@ -29,7 +29,7 @@ func TestLargestBody(t *testing.T) {
 	rows.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, rows)
 	for _, mechanism := range []string{"tally", "moment", "cross"} {
 		p := c.classify(mechanism, privacy.Record, study.NoiseSite, 1)
-		pool := auxdata.Virtual(rows, p.Map)
+		pool := auxdata.NewSimulated(rows, p.Map)
 		p.Pool = pool.Digest
 		task := conformance.TaskOf(t, p, pool)
 		reserved, err := task.Reservations(60)
@@ -41,12 +41,12 @@ func TestLargestBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+		l, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r, err := l.Release(t.Context(), study.ReleaseID(task.Hash(), reserved[0].Output),
-			far.From(made.Source), made.Mechanism)
+			far.WithSource(made.SourceDigest), made.Mechanism)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,12 +109,12 @@ func TestOneLength(t *testing.T) {
 		want := map[int]int{} // by number of records
 		for draw := range 10 {
 			n := []int{40, 60}[draw%2]
-			in := keyed.ExactlyN(kinds.RuleOf(a.p), a.p.Schema, a.records(n), n, []byte{1})
+			in := keyed.ExactlyN(kinds.SelectionRuleOf(a.p), a.p.Schema, a.records(n), n, []byte{1})
 			d, err := task.Contribute(a.c.inputs(in, draw))
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+			l, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}

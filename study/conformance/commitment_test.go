@@ -33,7 +33,7 @@ func TestCommitment(t *testing.T) {
 	}
 	p := conformance.ClassifyPlan(schema, pool, m)
 	p.Mechanism, p.Unit, p.Delta, p.KindTerms = "cross", privacy.Record, 1e-6,
-		conformance.Encoded(classify.Terms{})
+		conformance.EncodeTerms(classify.Terms{})
 	before := body(p, []byte("a"), 60)
 	p.Form = study.FormCommitted
 	other := p

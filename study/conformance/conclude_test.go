@@ -41,7 +41,7 @@ func elsewhere(pool *auxdata.Pool, by float64) *auxdata.Pool {
 func TestSummedIsATerm(t *testing.T) {
 	ctx := context.Background()
 	schema, pool, m, records := conformance.Hospital(t, 400)
-	_, _, wardPool, wardRecords := conformance.Wards(t, 400)
+	_, _, wardPool, wardRecords := conformance.HospitalWithPool(t, 400)
 	weigh := conformance.ReweighPlan(schema, wardPool)
 	weigh.Noise = study.NoiseCoordinator
 	of := func(change func(*study.Plan)) study.Plan {
@@ -61,9 +61,9 @@ func TestSummedIsATerm(t *testing.T) {
 		if p.Kind == "reweigh" {
 			with, from = wardPool, wardRecords
 		}
-		s, sum := conformance.Folded(t, p, with, from)
+		s, sum := conformance.RunUntilSummed(t, p, with, from)
 		p := s.Plan
-		j := privacy.NewMemory()
+		j := privacy.NewMemoryJournal()
 		l, err := privacy.Open(j, privacy.Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSummedIsATerm(t *testing.T) {
 		}
 		refused := func(what string, change func(map[study.PartyID]study.BodyDigest)) {
 			other := life.Restore(s.Plan, s.Hash,
-				life.Snapshot{State: study.Folded, Received: maps.Clone(s.Received)})
+				life.Snapshot{State: study.Summed, Received: maps.Clone(s.Received)})
 			change(other.Received)
 			if _, err := life.Conclude(ctx, other, conformance.TaskOf(t, p, with), sum,
 				l); !errors.Is(err, privacy.ErrConflict) {

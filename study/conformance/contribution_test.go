@@ -39,12 +39,12 @@ func BenchmarkContribution(b *testing.B) {
 		records.Y[i] = rng.IntN(2)
 	}
 	identity := dataset.Identity(schema)
-	pool := auxdata.Virtual(random(), identity)
+	pool := auxdata.NewSimulated(random(), identity)
 	for _, mechanism := range []string{"tally", "moment", "cross"} {
 		p := study.Plan{
 			Name: "large", Kind: "classify", Schema: schema, Map: identity, Pool: pool.Digest, Roster: []study.PartyID{"a"},
 			Records: rows, Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: mechanism, Noise: study.NoiseSite,
-			KindTerms: conformance.Encoded(classify.Terms{Shards: 1}), Minimum: 1,
+			KindTerms: conformance.EncodeTerms(classify.Terms{Shards: 1}), Minimum: 1,
 		}
 		if mechanism == "moment" {
 			p.Delta = 0
@@ -78,7 +78,7 @@ func BenchmarkContribution(b *testing.B) {
 // asAgent makes a contribution's body in an agent's steps: agent.charge, agent.prepareNext.
 func asAgent(b *testing.B, p study.Plan, pool *auxdata.Pool, in study.Inputs) []byte {
 	ctx := context.Background()
-	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	ledger, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	must(b, err)
 	task := conformance.TaskOf(b, p, pool)
 	must(b, study.CheckTerms(task))

@@ -126,7 +126,7 @@ func TestBeyondCuts(t *testing.T) {
 	answers := c.labels("rr")
 	terms := conformance.TermsIn[labels.Terms](answers)
 	terms.MaxRecords = 3
-	answers.KindTerms = conformance.Encoded(terms)
+	answers.KindTerms = conformance.EncodeTerms(terms)
 	as := func(p study.Plan, read func([]visit) *dataset.Records) func([]visit) study.Request {
 		return func(rows []visit) study.Request { return c.asksOf(t, p, read(rows))[0] }
 	}
@@ -177,13 +177,13 @@ func TestClearPartIsShared(t *testing.T) {
 	few := func(p study.Plan) study.Plan {
 		terms := conformance.TermsIn[ratio.Terms](p)
 		terms.MaxRecords, terms.MaxSets = 3, 2
-		p.KindTerms = conformance.Encoded(terms)
+		p.KindTerms = conformance.EncodeTerms(terms)
 		return p
 	}
 	answers := c.labels("rr")
 	terms := conformance.TermsIn[labels.Terms](answers)
 	terms.MaxRecords = 3
-	answers.KindTerms = conformance.Encoded(terms)
+	answers.KindTerms = conformance.EncodeTerms(terms)
 	for name, p := range map[string]study.Plan{
 		"ratio, clear features": few(c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace")), "ratio, embeddings": few(c.ratio(ratio.FeaturesEmbedding, ratio.SetsColumn, "gaussian")),
 		"ratio, noisy embeddings": few(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsColumn, "gaussian-zcdp")), "labels": answers,
@@ -219,7 +219,7 @@ func TestClearPartIsShared(t *testing.T) {
 					t.Fatal(err)
 				}
 				if side == 0 {
-					l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+					l, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -115,7 +115,7 @@ func TestStudiesDrawApart(t *testing.T) {
 					t.Fatal(err)
 				}
 				bound := r[0].Bound
-				n, err := laws.Answer{Mechanism: r[0].Mechanism, Parameters: r[0].Parameters,
+				n, err := laws.KnownRelease{Mechanism: r[0].Mechanism, Parameters: r[0].Parameters,
 					Weight: bound.Weight, Block: bound.Block, Values: r[0].Values,
 					Of: values}.Noise()
 				if err != nil {
@@ -128,7 +128,7 @@ func TestStudiesDrawApart(t *testing.T) {
 	}
 	own := func(number int) study.Hash { return study.HashOf([]byte{byte(number)}) }
 	find := func(name string, answers []audit.Noise) audit.DependenceFinding {
-		f, err := audit.DefaultDependence().Run(answers)
+		f, err := audit.DefaultDependenceTest().Run(answers)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestStudiesDrawApart(t *testing.T) {
 func TestAuditWideStudies(t *testing.T) {
 	c, records := wideClinic(t)
 	for name, p := range widePlans(c) {
-		other := records.Select(conformance.Places(records.Len()))
+		other := records.Select(conformance.FirstRows(records.Len()))
 		for i := range other.Len() { // at unit label and record the first, at unit party all
 			if i > 0 && p.Unit != privacy.Party {
 				break

@@ -44,7 +44,7 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		task := conformance.TaskOf(t, p, c.pool)
-		chain := study.NewChain(p, task.Hash())
+		chain := study.NewAmendmentChain(p, task.Hash())
 		for range 20 {
 			e := study.Ending{Deadline: p.Deadline.Add(time.Duration(rng.IntN(1000)) * time.Hour),
 				Minimum: 1 + rng.IntN(10)}
@@ -64,7 +64,7 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 			if p.Unit == privacy.Party {
 				units = len(p.Roster)
 			}
-			if p.Delta > study.MostDelta(units) {
+			if p.Delta > study.MaxDelta(units) {
 				t.Errorf("%s: δ = %g is too large for %d units, which may seal it now", name, p.Delta, units)
 			}
 			charged, err := task.Charges(0)
@@ -77,7 +77,7 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, cost := range costs {
-					at, _ := cost.Exact.At(p.Unit)
+					at, _ := cost.CalibratedCost.At(p.Unit)
 					declared, _ := charged[i].Cost.At(p.Unit)
 					if have, most := privacy.NewTotals().Plus(at)[p.Unit].Epsilon(p.Delta),
 						privacy.NewTotals().Plus(declared)[p.Unit].Epsilon(p.Delta); have > most*(1+1e-9) {
@@ -87,7 +87,7 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 			}
 		}
 		// The largest δ follows from the minimum of contributions, also if the plan has a floor.
-		p.Unit, p.Delta = privacy.Record, study.MostDelta(p.Floor*p.Records)
+		p.Unit, p.Delta = privacy.Record, study.MaxDelta(p.Floor*p.Records)
 		if err := p.CheckCommon(); !errors.Is(err, study.ErrPlan) {
 			t.Errorf("%s: δ = %g is taken, too large for the minimum: %v", name, p.Delta, err)
 		}

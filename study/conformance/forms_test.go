@@ -54,12 +54,12 @@ func TestForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bad := conformance.Fails(verify.Claims(read(), pool)); len(bad) > 0 {
+	if bad := conformance.FalseClaims(verify.CheckClaims(read(), pool)); len(bad) > 0 {
 		t.Error(strings.Join(bad, "\n"))
 	}
 	changed := read()
 	edit(t, &changed, func(b map[string]any) { weight(b, 0, .5) })
-	if len(conformance.Fails(verify.Claims(changed, pool))) == 0 {
+	if len(conformance.FalseClaims(verify.CheckClaims(changed, pool))) == 0 {
 		t.Error("a change is not found")
 	}
 	for form := range study.ManifestForm + 2 {
@@ -67,7 +67,7 @@ func TestForm(t *testing.T) {
 		r.Form, r.Software = form, "v0.7.1"
 		_, err := results.CheckedPlan(r)
 		want := fmt.Sprintf("it has form %d, and this program reads form %d alone: use the version that made it, v0.7.1", form, study.ManifestForm)
-		bad := strings.Join(conformance.Fails(verify.Claims(r, pool)), "\n")
+		bad := strings.Join(conformance.FalseClaims(verify.CheckClaims(r, pool)), "\n")
 		if form == study.ManifestForm {
 			if bad != "" || err != nil {
 				t.Errorf("form %d: %v, %s", form, err, bad)
@@ -98,7 +98,7 @@ func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	p := conformance.ClassifyPlan(schema, pool, m)
 	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Records = privacy.Record, "cross", study.NoiseSite,
 		8, 3000
-	genuine := conformance.Genuine(t, p, pool, records)
+	genuine := conformance.RunRelease(t, p, pool, records)
 	if trained.CoefficientsOf(genuine) == nil {
 		t.Fatal("there are none")
 	}
@@ -112,7 +112,7 @@ func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	} {
 		r := conformance.Reread(t, genuine)
 		edit(t, &r, c.change)
-		if bad := conformance.Fails(verify.Claims(r, pool)); (len(bad) == 0) != c.holds {
+		if bad := conformance.FalseClaims(verify.CheckClaims(r, pool)); (len(bad) == 0) != c.holds {
 			t.Errorf("%s: %q", name, bad)
 		}
 	}
@@ -126,7 +126,7 @@ func TestLabelsCalibrated(t *testing.T) {
 	telling(m, records)
 	p := conformance.LabelsPlan(schema, pool, m)
 	p.Epsilon, p.Records = 5, 1000
-	calibrated := conformance.Genuine(t, p, pool, records)
+	calibrated := conformance.RunRelease(t, p, pool, records)
 	said, err := learned.ResultOf(calibrated.Result)
 	if err != nil {
 		t.Fatal(err)
@@ -136,11 +136,11 @@ func TestLabelsCalibrated(t *testing.T) {
 		said.SlopeError != of.SlopeSD/of.Slope {
 		t.Fatalf("%s, %+v, slope known to %g", said.Classifier.Output, of, said.SlopeError)
 	}
-	p.KindTerms = conformance.Encoded(labels.Terms{Loss: "logistic", Risk: "ber",
+	p.KindTerms = conformance.EncodeTerms(labels.Terms{Loss: "logistic", Risk: "ber",
 		Correction: "backward", MaxRecords: 20_000})
-	balanced := conformance.Genuine(t, p, pool, records)
-	p.KindTerms, p.Epsilon = conformance.Encoded(labels.DefaultTerms()), .6
-	noisy := conformance.Genuine(t, p, pool, records)
+	balanced := conformance.RunRelease(t, p, pool, records)
+	p.KindTerms, p.Epsilon = conformance.EncodeTerms(labels.DefaultTerms()), .6
+	noisy := conformance.RunRelease(t, p, pool, records)
 	for name, r := range map[string]study.Release{"risk ber": balanced, "of itself only": noisy} {
 		c, ok := classifier.Of(r.Result)
 		if all := strings.Join(r.Result.Warnings, "\n"); !ok || c.Output != classifier.Score ||
@@ -167,7 +167,7 @@ func TestLabelsCalibrated(t *testing.T) {
 	} {
 		r := conformance.Reread(t, c.of)
 		edit(t, &r, c.change)
-		if len(conformance.Fails(verify.Claims(r, pool))) == 0 {
+		if len(conformance.FalseClaims(verify.CheckClaims(r, pool))) == 0 {
 			t.Errorf("%s: verify finds nothing", name)
 		}
 	}
@@ -190,7 +190,7 @@ func TestLabelsLeaveOutEmpty(t *testing.T) {
 			outside.Y[i], want = 1, want+1
 		}
 	}
-	said, err := learned.ResultOf(conformance.Genuine(t, p, pool, outside).Result)
+	said, err := learned.ResultOf(conformance.RunRelease(t, p, pool, outside).Result)
 	if err != nil {
 		t.Fatal(err)
 	}

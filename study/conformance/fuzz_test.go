@@ -23,7 +23,7 @@ import (
 
 func contributionTo(t testing.TB, c clinic, p study.Plan, rows []visit) []byte {
 	t.Helper()
-	body, _, _ := conformance.Settled(t, p, c.pool, c.inputs(c.records(t, rows), 0),
+	body, _, _ := conformance.SettleBody(t, p, c.pool, c.inputs(c.records(t, rows), 0),
 		privacy.Config{})
 	return body
 }
@@ -44,12 +44,12 @@ func FuzzBody(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, _ := all.Summed().MarshalBinary()
+		before, _ := all.Contributions().MarshalBinary()
 		checked, added := all.Check(body), all.Add(body)
 		if (checked == nil) != (added == nil) {
 			t.Fatalf("%s %s: Check says %v, Add says %v", p.Kind, p.Mechanism, checked, added)
 		}
-		after, err := all.Summed().MarshalBinary()
+		after, err := all.Contributions().MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func FuzzSum(f *testing.F) {
 			append(alike(3, well), alike(3, ill)...))); err != nil {
 			f.Fatal(err)
 		}
-		b, _ := all.Summed().MarshalBinary()
+		b, _ := all.Contributions().MarshalBinary()
 		f.Add(uint8(i), b)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
@@ -136,7 +136,7 @@ func FuzzPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	p := c.classify("cross", privacy.Record, study.NoiseSite, 1)
-	p.Map, p.Pool = projected, auxdata.Virtual(c.pool.Encoded, projected).Digest
+	p.Map, p.Pool = projected, auxdata.NewSimulated(c.pool.Encoded, projected).Digest
 	b, _ := p.Canonical()
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -158,11 +158,11 @@ func FuzzPlan(f *testing.F) {
 		if twice, _ := again.Canonical(); !bytes.Equal(once, twice) {
 			t.Fatal("a plan changes on its way through bytes")
 		}
-		study.Totals(p, kinds.WordsOf(p))
-		if p.Schema.Dim() > 64 || p.Map.Dim() > 64 || kinds.WordsOf(p).Shards > 64 {
+		study.Totals(p, kinds.Explain(p))
+		if p.Schema.Dim() > 64 || p.Map.Dim() > 64 || kinds.Explain(p).Shards > 64 {
 			return
 		}
-		pool := auxdata.Virtual(c.pool.Encoded, p.Map)
+		pool := auxdata.NewSimulated(c.pool.Encoded, p.Map)
 		if p.Map.Columns() != c.schema.Dim() {
 			return
 		}
@@ -179,7 +179,10 @@ func FuzzRelease(f *testing.F) {
 		r := study.Release{Manifest: study.Claim(conformance.TaskOf(f, p, c.pool)), Plan: canonical}
 		r.Parties, r.Contributed, r.Missing = 2, []study.PartyID{"a", "b"}, []study.PartyID{"c"}
 		r.Result.Body =
-			conformance.Encoded(trained.Result{Classifier: classifier.Classifier{Classes: p.Schema.Classes(), Output: classifier.VoteShare, Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}})
+			conformance.EncodeTerms(trained.Result{Classifier: classifier.Classifier{
+				Classes: p.Schema.Classes(), Output: classifier.VoteShare,
+				Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0},
+					{0, 0, 0}}}})
 		b, err := json.Marshal(r)
 		if err != nil {
 			f.Fatal(err)
@@ -194,7 +197,7 @@ func FuzzRelease(f *testing.F) {
 			Shares: []*described.Estimate{nil}}}}}}, {}} {
 		r := study.Release{Manifest: study.Claim(conformance.TaskOf(f, counted, c.pool))}
 		r.Plan, _ = counted.Canonical()
-		r.Result.Body = conformance.Encoded(body)
+		r.Result.Body = conformance.EncodeTerms(body)
 		b, err := json.Marshal(r)
 		if err != nil {
 			f.Fatal(err)
@@ -209,9 +212,9 @@ func FuzzRelease(f *testing.F) {
 		}
 		_, _, _ = classifier.Predict(r, records)
 		_, _ = weighed.MarginsOf(r)
-		_, _ = weighed.SourceOf(r)
-		_ = verify.Claims(r, c.pool)
+		_, _ = weighed.WeightSourceOf(r)
+		_ = verify.CheckClaims(r, c.pool)
 		_, _ = results.Report(r)
-		_, _ = weighed.Answer(r, c.pool, make([]float64, c.pool.Rows()))
+		_, _ = weighed.EstimateQuery(r, c.pool, make([]float64, c.pool.Rows()))
 	})
 }

@@ -32,7 +32,7 @@ func TestPublicationsOfOtherLengths(t *testing.T) {
 		if p.Noise != study.NoiseCoordinator {
 			continue
 		}
-		r := conformance.Genuine(t, p, c.pool, records)
+		r := conformance.RunRelease(t, p, c.pool, records)
 		plan, err := kinds.PlanOf(r)
 		if err != nil {
 			t.Fatal(err)
@@ -52,12 +52,12 @@ func TestPublicationsOfOtherLengths(t *testing.T) {
 				func(t *testing.T) {
 					genuine, err := privacy.ParsePublished(r.Published[0])
 					must(t, err)
-					ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+					ledger, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 					must(t, err)
 					x, err := ledger.Release(ctx, genuine.ID, vector, mechanismOf(t, task, r))
 					must(t, err)
 					forged := r
-					line, _, err := ledger.Line(ctx, x.ID)
+					line, _, err := ledger.FindLine(ctx, x.ID)
 					must(t, err)
 					b, err := x.MarshalBinary()
 					must(t, err)
@@ -69,7 +69,7 @@ func TestPublicationsOfOtherLengths(t *testing.T) {
 					must(t, err)
 					forged.Result.Warnings = append(forged.Result.Warnings,
 						study.ConcludingWarnings(plan, c.pool, r.Missing)...)
-					if len(conformance.Fails(verify.Claims(conformance.Reread(t, forged),
+					if len(conformance.FalseClaims(verify.CheckClaims(conformance.Reread(t, forged),
 						c.pool))) == 0 {
 						t.Error("it holds")
 					}
@@ -132,10 +132,10 @@ func TestDamagedBodies(t *testing.T) {
 			continue
 		}
 		seen[p.Kind] = true
-		r := conformance.Genuine(t, p, c.pool, records)
+		r := conformance.RunRelease(t, p, c.pool, records)
 		plan, _ := kinds.PlanOf(r)
 		for _, damaged := range testlevel.Of(t, damages(t, r.Result.Body), 25) {
-			kind, _ := results.Named(p.Kind)
+			kind, _ := results.FindResults(p.Kind)
 			into := kind.Body()
 			if json.Unmarshal(damaged, into) != nil {
 				damaged = append([]byte{}, damaged...)
@@ -152,15 +152,15 @@ func TestDamagedBodies(t *testing.T) {
 				}()
 				f()
 			}
-			use("claims", func() { _ = verify.Claims(d, c.pool) })
+			use("claims", func() { _ = verify.CheckClaims(d, c.pool) })
 			use("report", func() { _, _ = results.Report(d) })
 			use("predict", func() { _, _, _ = classifier.Predict(d, records) })
 			use("answer", func() {
-				_, _ = weighed.Answer(d, c.pool, make([]float64, c.pool.Rows()))
+				_, _ = weighed.EstimateQuery(d, c.pool, make([]float64, c.pool.Rows()))
 			})
 			use("margins", func() { _, _ = weighed.MarginsOf(d) })
 			use("weigh", func() { _, _ = weighed.AttachWeights(d, table) })
-			use("source", func() { _, _ = weighed.PoolSource(d, table) })
+			use("source", func() { _, _ = weighed.PoolSourceOf(d, table) })
 			use("ratio", func() {
 				e, err := estimated.Estimate(d, records)
 				if err != nil {
@@ -236,7 +236,7 @@ func damages(t testing.TB, text []byte) (all [][]byte) {
 // additional field, or another kind.
 func TestUsable(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
-	r := conformance.Genuine(t, conformance.ClassifyPlan(schema, pool, m), pool, records)
+	r := conformance.RunRelease(t, conformance.ClassifyPlan(schema, pool, m), pool, records)
 	if _, err := results.CheckedPlan(r); err != nil {
 		t.Fatalf("as it was made: %v", err)
 	}

@@ -63,7 +63,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	for _, p := range plans {
 		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise,
-			kinds.WordsOf(p).Shards)
+			kinds.Explain(p).Shards)
 		task := conformance.TaskOf(t, p, c.pool)
 		checker, err := study.NewChecker(task)
 		if err != nil {
@@ -90,7 +90,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 				l.asks += fmt.Sprint(a.Output, a.Mechanism.Name(),
 					privacy.ParametersOf(a.Mechanism), a.Sensitive.Bound(), a.Sensitive.Len())
 			}
-			ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
+			ledger, _ := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 			r, err := study.ReleaseRequests(context.Background(), ledger, hash, d.Requests)
 			if err != nil {
 				t.Errorf("%s, %s: not released: %v", name, what, err)
@@ -115,7 +115,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.length = len(body)
-			spent, err := privacy.Open(privacy.NewMemory(),
+			spent, err := privacy.Open(privacy.NewMemoryJournal(),
 				privacy.Config{Limits: map[privacy.Unit]privacy.Budget{p.Unit: {Epsilon: 1e-9}}})
 			if err != nil {
 				t.Fatal(err)

@@ -37,21 +37,22 @@ func everyPlan(t testing.TB) (c clinic, all []study.Plan) {
 	terms := conformance.TermsIn[evaluate.Terms](party)
 	terms.PerParty = 20
 	terms.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
-	party.KindTerms = conformance.Encoded(terms)
+	party.KindTerms = conformance.EncodeTerms(terms)
 	counted := c.reweigh("entropy", reweigh.Terms{Bins: 3})
 	tables := c.describe("laplace", study.NoiseSite, describe.Terms{Bins: 3, By: "ward"})
 	judged := c.evaluate("laplace", study.NoiseSite, nil)
-	all = append(all, party, conformance.About(counted, "a >= 3"),
-		conformance.About(tables, "a >= 3 or ward == west"), conformance.About(judged, "a >= 3"))
+	all = append(all, party, conformance.WithCondition(counted, "a >= 3"),
+		conformance.WithCondition(tables, "a >= 3 or ward == west"),
+		conformance.WithCondition(judged, "a >= 3"))
 	for _, p := range all {
 		central := p
 		central.Noise = study.NoiseCoordinator
-		if p.Noise.AtSite() && kinds.Check(central) == nil {
+		if p.Noise.AddedAtSite() && kinds.Check(central) == nil {
 			all = append(all, central)
 		}
 	}
 	for _, p := range all {
-		if p.Noise.InClear() { // the others of earlier versions are made as today's
+		if p.Noise.SumsInClear() { // the others of earlier versions are made as today's
 			p.Form = study.FormCommitted
 			all = append(all, p)
 		}
@@ -76,7 +77,7 @@ func TestNeighboursOfEveryPlan(t *testing.T) {
 	c, all := everyPlan(t)
 	tries := testlevel.N(t, 40, 200)
 	for i, p := range all {
-		columns := kinds.WordsOf(p).SetColumn
+		columns := kinds.Explain(p).SetColumn
 		s := searched{genes: 2*(n+1)*genesOfVisit + 3, alphabet: 60, tail: (n+1)*genesOfVisit + 3}
 		rng := rand.New(rand.NewPCG(uint64(i), 3))
 		score := func(g []int) float64 {
@@ -168,7 +169,7 @@ func viewOf(t testing.TB, c clinic, p study.Plan, in study.Inputs) string {
 		vector, weight := of.Local(in)
 		return fmt.Sprint(vector, weight)
 	}
-	body, published, _ := conformance.Settled(t, p, c.pool, in, privacy.Config{})
+	body, published, _ := conformance.SettleBody(t, p, c.pool, in, privacy.Config{})
 	made, err := task.Contribute(in)
 	must(t, err)
 	head := body[:len(body)-bodies.PublishedSize(len(published[0].Values))]
@@ -273,7 +274,7 @@ func TestHostileBodies(t *testing.T) {
 	for _, p := range all {
 		of, ok := bodies.Of(conformance.TaskOf(t, p, c.pool))
 		ballots := []string{"tally", "moment", "output"} // TestHostileBallots
-		if !ok || !p.Noise.InClear() || slices.Contains(ballots, p.Mechanism) {
+		if !ok || !p.Noise.SumsInClear() || slices.Contains(ballots, p.Mechanism) {
 			continue
 		}
 		vector, weight := of.Local(c.inputs(c.encoded(t, p, honest), 0))
@@ -355,7 +356,7 @@ func TestHostileBallots(t *testing.T) {
 	c, all := everyPlan(t)
 	records := c.records(t, append(alike(9, well), alike(9, ill)...))
 	for _, p := range all {
-		if p.Mechanism != "tally" || !p.Noise.InClear() {
+		if p.Mechanism != "tally" || !p.Noise.SumsInClear() {
 			continue
 		}
 		task := conformance.TaskOf(t, p, c.pool)
@@ -418,7 +419,7 @@ func TestHostileKept(t *testing.T) {
 		checker, err := study.NewChecker(task)
 		must(t, err)
 		in := c.inputs(records, 0)
-		body, published, _ := conformance.Settled(t, p, c.pool, in, privacy.Config{})
+		body, published, _ := conformance.SettleBody(t, p, c.pool, in, privacy.Config{})
 		must(t, checker.Check(body))
 		n := len(published[0].Values)
 		var numbers []int // where the body has numbers of 8 bytes

@@ -57,7 +57,7 @@ func TestEmptyRecords(t *testing.T) {
 	adds := func(p study.Plan, rows []visit) []int64 {
 		r := c.records(t, rows)
 		fewer := c.draftOf(t, p, c.inputs(r, 0))
-		more := c.draftOf(t, p, c.inputs(keyed.ExactlyN(kinds.RuleOf(p), p.Schema, r, 20,
+		more := c.draftOf(t, p, c.inputs(keyed.ExactlyN(kinds.SelectionRuleOf(p), p.Schema, r, 20,
 			[]byte{0}),
 			0))
 		of := openAsk(t, more)
@@ -100,7 +100,8 @@ func TestEmptyRecords(t *testing.T) {
 	}
 	p := c.labels("rr")
 	if got := openAsk(t, c.draftOf(t, p,
-		c.inputs(keyed.ExactlyN(kinds.RuleOf(p), p.Schema, c.records(t, files[0]), 20, []byte{0}),
+		c.inputs(keyed.ExactlyN(kinds.SelectionRuleOf(p), p.Schema, c.records(t, files[0]), 20,
+			[]byte{0}),
 			0))); apart(got, make([]int64, 20)) != 11 {
 		t.Errorf("labels: %v", got) // 9 of class 0, 5 of class 1, 6 without a label
 	}

@@ -115,7 +115,7 @@ func lacking(v, from map[string]any) (all []string) {
 // readers do not get.
 func TestVerifyEveryLeaf(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
-	_, _, wardPool, wardRecords := conformance.Wards(t, 240)
+	_, _, wardPool, wardRecords := conformance.HospitalWithPool(t, 240)
 	of := func(change func(*study.Plan)) study.Plan {
 		p := conformance.ClassifyPlan(schema, pool, m)
 		change(&p)
@@ -156,7 +156,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 		"describe, central": {plan: counted},
 		"describe, each site": {plan: func() study.Plan {
 			p := conformance.DescribePlan(schema, wardPool)
-			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 2, Sites: true})
+			p.KindTerms = conformance.EncodeTerms(describe.Terms{Bins: 2, Sites: true})
 			return p
 		}()},
 		"evaluate": {plan: conformance.EvaluatePlan(t, schema, wardPool, nil)},
@@ -170,8 +170,8 @@ func TestVerifyEveryLeaf(t *testing.T) {
 		if c.plan.Pool == wardPool.Digest {
 			with, from = wardPool, wardRecords
 		}
-		r := conformance.Genuine(t, c.plan, with, from)
-		if bad := conformance.Fails(verify.Claims(r, with)); len(bad) > 0 {
+		r := conformance.RunRelease(t, c.plan, with, from)
+		if bad := conformance.FalseClaims(verify.CheckClaims(r, with)); len(bad) > 0 {
 			t.Fatalf("%s: a genuine release: %s", name, bad)
 		}
 		text, err := json.Marshal(r)
@@ -199,21 +199,21 @@ func TestVerifyEveryLeaf(t *testing.T) {
 				if json.Unmarshal(text, &changed) != nil {
 					return // no reader accepts it
 				}
-				kind, err := results.Named(c.plan.Kind)
+				kind, err := results.FindResults(c.plan.Kind)
 				if err != nil {
 					t.Fatal(err)
 				}
 				body := kind.Body()
-				if study.DecodeStrictly(changed.Result.Body, body) != nil {
+				if study.DecodeStrictJSON(changed.Result.Body, body) != nil {
 					return
 				}
-				changed.Result.Body = conformance.Encoded(body)
+				changed.Result.Body = conformance.EncodeTerms(body)
 				if again, err := json.Marshal(changed); err != nil ||
 					string(again) == string(documents[name]) {
 					return // protocol.ReadRelease refuses a non-canonical release file
 				}
 				tried++
-				if evidence.AnyFails(verify.Claims(changed, with)) {
+				if evidence.AnyFails(verify.CheckClaims(changed, with)) {
 					return
 				}
 				passed[at] = true
@@ -265,7 +265,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 // features, fails verification in every place of a release that has room.
 func TestVerifyCarriesNothingElse(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
-	_, _, wardPool, wardRecords := conformance.Wards(t, 240)
+	_, _, wardPool, wardRecords := conformance.HospitalWithPool(t, 240)
 	of := func(change func(*study.Plan)) study.Plan {
 		p := conformance.ClassifyPlan(schema, pool, m)
 		change(&p)
@@ -295,12 +295,12 @@ func TestVerifyCarriesNothingElse(t *testing.T) {
 		"ratio":             {conformance.RatioPlan(schema, pool, m, ratio.FeaturesClear), pool, records},
 		"ratio, embeddings": {conformance.RatioPlan(schema, pool, m, ratio.FeaturesEmbedding), pool, records},
 	} {
-		_, sum := conformance.Folded(t, c.plan, c.pool, c.from)
+		_, sum := conformance.RunUntilSummed(t, c.plan, c.pool, c.from)
 		secret, err := sum.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
 		}
-		genuine := conformance.Genuine(t, c.plan, c.pool, c.from)
+		genuine := conformance.RunRelease(t, c.plan, c.pool, c.from)
 		for at, put := range map[string]func(*study.Release){
 			"the sum":            func(r *study.Release) { r.Sum = secret },
 			"an empty sum":       func(r *study.Release) { r.Sum = []byte{0} },
@@ -328,7 +328,7 @@ func TestVerifyCarriesNothingElse(t *testing.T) {
 		} {
 			r := conformance.Reread(t, genuine)
 			put(&r)
-			if bad := conformance.Fails(verify.Claims(r, c.pool)); len(bad) == 0 {
+			if bad := conformance.FalseClaims(verify.CheckClaims(r, c.pool)); len(bad) == 0 {
 				t.Errorf("%s: %s is taken", name, at)
 			}
 		}

@@ -70,7 +70,7 @@ func TestProofNotes(t *testing.T) {
 	releasable := map[string]bool{}
 	_, plans := fuzzPlans(t)
 	for _, p := range plans {
-		kind, err := kinds.Named(p.Kind)
+		kind, err := kinds.FindKind(p.Kind)
 		if err != nil {
 			t.Fatal(err)
 		}

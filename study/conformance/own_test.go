@@ -37,7 +37,7 @@ func TestOwnClassifier(t *testing.T) {
 	body := func(task study.Task, v study.Voter) []byte {
 		in := c.inputs(records, 0)
 		in.Voter = v
-		in.Within = func() (context.Context, func(bool)) {
+		in.TimeLimit = func() (context.Context, func(bool)) {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 			return ctx, func(bool) { cancel() }
 		}

@@ -68,7 +68,7 @@ func TestEachKindHandsPlans(t *testing.T) {
 		for _, p := range plans[name] {
 			handed = append(handed, p.Mechanism)
 		}
-		kind, err := kinds.Named(name)
+		kind, err := kinds.FindKind(name)
 		if err != nil {
 			t.Fatal(err)
 		}

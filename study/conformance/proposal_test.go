@@ -22,7 +22,7 @@ func TestPropose(t *testing.T) {
 	for i := range 7 {
 		s.Roster = append(s.Roster, study.PartyID(fmt.Sprint("p", i)))
 	}
-	made, err := planning.Propose(s, schema, table)
+	made, err := planning.ProposePlan(s, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestPropose(t *testing.T) {
 		p.Noise != study.NoiseSite || p.Minimum != 6 || p.Map.Dim() != 6 {
 		t.Errorf("plan %+v", p)
 	}
-	again, err := planning.Propose(s, schema, table)
+	again, err := planning.ProposePlan(s, schema, table)
 	if err != nil || again.Hash != made.Hash {
 		t.Errorf("the same proposal gives %s, then %s (%v)", made.Hash, again.Hash, err)
 	}
@@ -45,18 +45,18 @@ func TestPropose(t *testing.T) {
 		if kind == "describe" {
 			large.Map, large.Mechanism, large.KindTerms = dataset.Components{}, study.MechanismGaussian, []byte(`{"bins":4}`)
 		}
-		if made, err := planning.Propose(large, schema, table); err != nil ||
-			made.Plan.Delta != study.MostDelta(large.Largest) && made.Plan.Delta != 0 {
+		if made, err := planning.ProposePlan(large, schema, table); err != nil ||
+			made.Plan.Delta != study.MaxDelta(large.Largest) && made.Plan.Delta != 0 {
 			t.Errorf("%s: a δ of %g is proposed where the largest site has %d records, %v", kind, made.Plan.Delta, large.Largest, err)
 		}
 	}
 	s.Unit = privacy.Party
-	if made, err = planning.Propose(s, schema, table); err != nil ||
+	if made, err = planning.ProposePlan(s, schema, table); err != nil ||
 		made.Plan.Mechanism != "tally" {
 		t.Errorf("a party-level plan of seven: %v, %s", err, made.Plan.Mechanism)
 	}
 	s.Minimum = 9
-	if _, err = planning.Propose(s, schema, table); err == nil ||
+	if _, err = planning.ProposePlan(s, schema, table); err == nil ||
 		!strings.Contains(err.Error(), "minimum") {
 		t.Errorf("minimum above the roster: %v", err)
 	}
@@ -68,7 +68,7 @@ func TestDeclaredCosts(t *testing.T) {
 	for mechanism, unit := range map[string]privacy.Unit{
 		"tally": privacy.Record, "moment": privacy.Record, "cross": privacy.Record, "output": privacy.Record, "means": privacy.Party,
 	} {
-		made, _, err := planning.Draft(study.Proposal{
+		made, _, err := planning.DraftPlan(study.Proposal{
 			Name: "x", Unit: unit, Roster: []study.PartyID{"a", "b", "c"}, Mechanism: mechanism, Noise: study.NoiseCoordinator,
 		}, schema, table)
 		if err != nil {

@@ -51,7 +51,7 @@ func TestRemovalHolds(t *testing.T) {
 			}
 			proved := classify.Kind{}.Removal(p, terms.Bound)
 			if proved.Bound == nil {
-				t.Fatalf("%s: %s", of.mechanism, proved.Why)
+				t.Fatalf("%s: %s", of.mechanism, proved.Reason)
 			}
 			b := *proved.Bound
 			most := 0.0
@@ -93,7 +93,7 @@ func TestRemovalOfTables(t *testing.T) {
 	atParty := func(p study.Plan) study.Plan {
 		terms := conformance.TermsIn[evaluate.Terms](p)
 		terms.PerParty = 3
-		p.Unit, p.KindTerms = privacy.Party, conformance.Encoded(terms)
+		p.Unit, p.KindTerms = privacy.Party, conformance.EncodeTerms(terms)
 		return p
 	}
 	byWard := func(t *evaluate.Terms) {
@@ -107,19 +107,19 @@ func TestRemovalOfTables(t *testing.T) {
 	}{
 		"describe":                  {c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), 1, .85},
 		"describe, by ward":         {c.describe("gaussian", study.NoiseCoordinator, describe.Terms{Bins: 3, By: "ward"}), 1, .85},
-		"describe, of some":         {conformance.About(c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), where), .7, .9},
-		"describe, of some by ward": {conformance.About(c.describe("gaussian", study.NoiseSite, describe.Terms{Bins: 3, By: "ward"}), where), .7, .9},
-		"count":                     {conformance.About(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), where), 1, 1},
+		"describe, of some":         {conformance.WithCondition(c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), where), .7, .9},
+		"describe, of some by ward": {conformance.WithCondition(c.describe("gaussian", study.NoiseSite, describe.Terms{Bins: 3, By: "ward"}), where), .7, .9},
+		"count":                     {conformance.WithCondition(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), where), 1, 1},
 		"evaluate":                  {c.evaluate("laplace", study.NoiseSite, byWard), 1, 1},
-		"evaluate, of some":         {conformance.About(c.evaluate("gaussian", study.NoiseSite, nil), where), 1, 1},
+		"evaluate, of some":         {conformance.WithCondition(c.evaluate("gaussian", study.NoiseSite, nil), where), 1, 1},
 		"evaluate, parties":         {atParty(c.evaluate("laplace", study.NoiseSite, byWard)), .5, 1},
 		"reweigh":                   {c.reweigh("entropy", binned), 1, .7},
-		"reweigh, of some":          {conformance.About(c.reweigh("entropy", binned), where), .75, .7},
+		"reweigh, of some":          {conformance.WithCondition(c.reweigh("entropy", binned), where), .75, .7},
 	} {
 		if err := kinds.Check(of.plan); err != nil {
 			t.Fatal(name, err)
 		}
-		kind, err := kinds.Named(of.plan.Kind)
+		kind, err := kinds.FindKind(of.plan.Kind)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,13 +137,13 @@ func TestRemovalOfTables(t *testing.T) {
 		}
 		proved := kind.(study.Remover).Removal(of.plan, terms.Bound)
 		if proved.Bound == nil {
-			t.Fatalf("%s: %s", name, proved.Why)
+			t.Fatalf("%s: %s", name, proved.Reason)
 		}
 		b, most := *proved.Bound, 0.
 		if part := float64(b.L1) / float64(terms.Bound.L1); part > of.part+1e-9 ||
-			(part == 1) != (proved.Why != "") || b.L2sq > terms.Bound.L2sq {
+			(part == 1) != (proved.Reason != "") || b.L2sq > terms.Bound.L2sq {
 			t.Errorf("%s: L1 %d and L2² %d of %d and %d, %q", name, b.L1, b.L2sq, terms.Bound.L1,
-				terms.Bound.L2sq, proved.Why)
+				terms.Bound.L2sq, proved.Reason)
 		}
 		for _, v := range visits {
 			with, without := vector([]visit{well, v}), vector([]visit{well, {}})

@@ -20,7 +20,7 @@ func TestReservedBeforeRead(t *testing.T) {
 	ctx := context.Background()
 	for _, p := range plans {
 		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise,
-			kinds.WordsOf(p).Shards)
+			kinds.Explain(p).Shards)
 		task := conformance.TaskOf(t, p, c.pool)
 		canonical, err := p.Canonical()
 		if err != nil {
@@ -39,7 +39,7 @@ func TestReservedBeforeRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+			ledger, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestReservedBeforeRead(t *testing.T) {
 func TestReserveOnce(t *testing.T) {
 	c, _ := fuzzPlans(t)
 	ctx := context.Background()
-	l, err := privacy.Open(privacy.NewMemory(),
+	l, err := privacy.Open(privacy.NewMemoryJournal(),
 		privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1,
 			Delta: 1e-5}}})
 	if err != nil {

@@ -46,7 +46,7 @@ func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset
 	if err != nil {
 		t.Fatal(err)
 	}
-	return schema, auxdata.Virtual(poolRows.X, m), m, all.Select(rows[len(rows)/4:])
+	return schema, auxdata.NewSimulated(poolRows.X, m), m, all.Select(rows[len(rows)/4:])
 }
 
 // ClassifyPlan is a valid plan of three parties: tally at unit party, ε = 1, with noise at the
@@ -55,7 +55,7 @@ func ClassifyPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) stud
 	return study.Plan{
 		Name: "test", Kind: "classify", Schema: schema, Map: m, Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Party, Epsilon: 1, Delta: 1e-6,
-		Mechanism: "tally", Noise: study.NoiseCoordinator, KindTerms: Encoded(classify.Terms{Shards: 1}), Minimum: 2, Seed: 1,
+		Mechanism: "tally", Noise: study.NoiseCoordinator, KindTerms: EncodeTerms(classify.Terms{Shards: 1}), Minimum: 2, Seed: 1,
 	}
 }
 
@@ -71,7 +71,8 @@ func Contributions(t testing.TB, p study.Plan, pool *auxdata.Pool,
 		if err != nil {
 			t.Fatal(err)
 		}
-		published, err := study.ReleaseRequests(context.Background(), privacy.Simulation(uint64(i)),
+		published, err := study.ReleaseRequests(context.Background(),
+			privacy.NewSimulation(uint64(i)),
 			study.HashOf(canonical), d.Requests)
 		if err != nil {
 			t.Fatal(err)
@@ -127,8 +128,8 @@ func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
 	return study.HashOf(canonical)
 }
 
-// Encoded writes terms as a plan has them. It panics where a plan could not hold them.
-func Encoded(terms any) json.RawMessage {
+// EncodeTerms writes terms as a plan has them. It panics where a plan could not hold them.
+func EncodeTerms(terms any) json.RawMessage {
 	b, err := study.EncodeTerms(terms)
 	if err != nil {
 		panic(err)
@@ -140,7 +141,7 @@ func Encoded(terms any) json.RawMessage {
 func ClassifyTerms(p *study.Plan, change func(*classify.Terms)) {
 	t := classify.TermsOf(*p)
 	change(&t)
-	p.KindTerms = Encoded(t)
+	p.KindTerms = EncodeTerms(t)
 }
 
 // SetShards makes each party train n classifiers, on disjoint shards; the plan's budget stays.
@@ -162,9 +163,9 @@ func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statisti
 	return asked.Statistic
 }
 
-// Settled returns the body that a party makes through a real ledger, the publications in it, and
+// SettleBody returns the body that a party makes through a real ledger, the publications in it, and
 // the ledger.
-func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs,
+func SettleBody(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs,
 	c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
 	t.Helper()
 	task := TaskOf(t, p, pool)
@@ -176,7 +177,7 @@ func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs,
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := privacy.Open(privacy.NewMemory(), c)
+	l, err := privacy.Open(privacy.NewMemoryJournal(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,19 +192,19 @@ func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs,
 	return body, r, l
 }
 
-// Genuine runs a real plan through real ledgers, and returns the release after writing and reading
-// it. All parties of the roster except the last contribute.
-func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool,
+// RunRelease runs a real plan through real ledgers, and returns the release after writing and
+// reading it. All parties of the roster except the last contribute.
+func RunRelease(t testing.TB, p study.Plan, pool *auxdata.Pool,
 	records *dataset.Records) study.Release {
 	t.Helper()
-	s, sum := Folded(t, p, pool, records)
+	s, sum := RunUntilSummed(t, p, pool, records)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	central, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	central, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	must(err)
 	must(central.Spend(context.Background(), "an earlier study",
 		privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
@@ -216,9 +217,10 @@ func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool,
 	return Reread(t, r)
 }
 
-// Folded runs a real plan up to state study.Folded, and returns the study and the contributions.
-// All parties of the roster except the last contribute, each through a ledger.
-func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*life.Study,
+// RunUntilSummed runs a real plan up to state study.RunUntilSummed, and returns the study and the
+// contributions. All parties of the roster except the last contribute, each through a ledger.
+func RunUntilSummed(t testing.TB, p study.Plan, pool *auxdata.Pool,
+	records *dataset.Records) (*life.Study,
 	study.Contributions) {
 	t.Helper()
 	must := func(err error) {
@@ -237,23 +239,23 @@ func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 	must(err)
 	task := TaskOf(t, p, pool)
 	s := life.New(p, study.HashOf(canonical))
-	s.Step(life.Opened{})
+	s.Step(life.StudyOpened{})
 	all, err := study.NewAccumulator(task)
 	must(err)
 	for i, part := range Deal(records, len(p.Roster)-1) {
 		d, err := task.Contribute(study.NewInputs(part, []byte{byte(i)}))
 		must(err)
-		own, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+		own, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 		must(err)
 		r, err := study.ReleaseRequests(ctx, own, s.Hash, d.Requests)
 		must(err)
 		body, err := d.Body(r)
 		must(err)
-		must(simulate.Receive(s, all, p.Roster[i], body))
+		must(simulate.ReceiveContribution(s, all, p.Roster[i], body))
 	}
 	s.Step(life.DeadlinePassed{})
-	s.Step(life.FoldDone{Contributions: len(s.Received)})
-	return s, all.Summed()
+	s.Step(life.SumDone{Contributions: len(s.Received)})
+	return s, all.Contributions()
 }
 
 // Reread writes a release to JSON and reads it back.
@@ -273,18 +275,18 @@ func Reread(t testing.TB, r study.Release) study.Release {
 	return again
 }
 
-// Fails lists the claims that verification found false, as "about: says".
-func Fails(all []evidence.Finding) (out []string) {
+// FalseClaims lists the claims that verification found false, as "about: says".
+func FalseClaims(all []evidence.Finding) (out []string) {
 	for _, f := range all {
 		if f.Verdict == evidence.Fails {
-			out = append(out, f.About+": "+f.Says)
+			out = append(out, f.Subject+": "+f.Text)
 		}
 	}
 	return out
 }
 
-// Wards makes generated patients as Hospital does, with the pool also as a table.
-func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool,
+// HospitalWithPool makes generated patients as Hospital does, with the pool also as a table.
+func HospitalWithPool(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool,
 	*dataset.Records) {
 	t.Helper()
 	c := public.DefaultHospitalConfig()
@@ -310,8 +312,8 @@ func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.
 	return schema, poolTable, pool, r
 }
 
-// About returns the plan with a condition on records; the pool stays as it is.
-func About(p study.Plan, where string) study.Plan {
+// WithCondition returns the plan with a condition on records; the pool stays as it is.
+func WithCondition(p study.Plan, where string) study.Plan {
 	p.Where = where
 	return p
 }
@@ -331,7 +333,7 @@ func DescribePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "describe", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "gaussian",
-		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: Encoded(describe.DefaultTerms()),
+		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: EncodeTerms(describe.DefaultTerms()),
 	}
 }
 
@@ -347,7 +349,7 @@ func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool,
 	p := study.Plan{
 		Name: "test", Kind: "evaluate", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Mechanism: "laplace",
-		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: Encoded(terms),
+		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: EncodeTerms(terms),
 	}
 	if err := planning.SetPool(&p, pool); err != nil {
 		t.Fatal(err)
@@ -371,7 +373,7 @@ func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.
 	terms := labels.DefaultTerms()
 	p := ClassifyPlan(schema, pool, m)
 	p.Kind, p.Unit, p.Mechanism, p.Noise, p.KindTerms = "labels", privacy.Label, "rr",
-		study.NoiseSite, Encoded(terms)
+		study.NoiseSite, EncodeTerms(terms)
 	p.Delta = 0
 	return p
 }
@@ -393,7 +395,7 @@ func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map,
 	if err := t.ChooseWidth(pool); err != nil {
 		panic(err)
 	}
-	p.KindTerms = Encoded(t)
+	p.KindTerms = EncodeTerms(t)
 	return p
 }
 
@@ -401,7 +403,7 @@ func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map,
 func WithRatioTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
 	t := TermsIn[studyratio.Terms](p)
 	change(&t)
-	p.KindTerms = Encoded(t)
+	p.KindTerms = EncodeTerms(t)
 	return p
 }
 
@@ -415,8 +417,8 @@ func ReweighPlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	}
 }
 
-// RealRelease runs a plan through real ledgers. parts are the parties' records.
-func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
+// RunOnRecords runs a plan through real ledgers. parts are the parties' records.
+func RunOnRecords(t *testing.T, p study.Plan, pool *auxdata.Pool,
 	parts []*dataset.Records) study.Release {
 	t.Helper()
 	ctx := context.Background()
@@ -429,7 +431,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
 	}
 	task := TaskOf(t, p, pool)
 	s := life.New(p, study.HashOf(canonical))
-	s.Step(life.Opened{})
+	s.Step(life.StudyOpened{})
 	sums := make([]study.Sum, 2)
 	for i := range sums {
 		if sums[i], err = task.NewSum(); err != nil {
@@ -437,7 +439,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
 		}
 	}
 	for i, part := range parts {
-		ledger, err := privacy.Open(privacy.NewMemory(),
+		ledger, err := privacy.Open(privacy.NewMemoryJournal(),
 			privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: p.Epsilon, Delta: p.Delta}}})
 		if err != nil {
 			t.Fatal(err)
@@ -457,11 +459,11 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
 		if len(body) > task.MaxBody() {
 			t.Errorf("a body of %d bytes, at most %d were promised", len(body), task.MaxBody())
 		}
-		if err := simulate.Receive(s, sums[i%2], p.Roster[i], body); err != nil {
+		if err := simulate.ReceiveContribution(s, sums[i%2], p.Roster[i], body); err != nil {
 			t.Fatal(err)
 		}
 		// A body in clear is refused under a plan with noise at the site.
-		if p.Noise.AtSite() {
+		if p.Noise.AddedAtSite() {
 			clear := p
 			clear.Noise = study.NoiseCoordinator
 			plain, err := TaskOf(t, clear, pool).Contribute(study.NewInputs(part, []byte("key")))
@@ -484,8 +486,8 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
 	if again, _ := sums[1].MarshalBinary(); !bytes.Equal(again, stored) {
 		t.Error("a stored sum is another sum")
 	}
-	s.Step(life.FoldDone{Contributions: len(parts)})
-	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	s.Step(life.SumDone{Contributions: len(parts)})
+	ledger, _ := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	release, err := life.Conclude(ctx, s, TaskOf(t, p, pool), study.Contributions{Sum: sums[1]},
 		ledger)
 	if err != nil {
@@ -498,8 +500,8 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
 	return release
 }
 
-// Places lists 0..n−1, as a test names all records of a party.
-func Places(n int) []int {
+// FirstRows lists 0..n−1, as a test names all records of a party.
+func FirstRows(n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = i

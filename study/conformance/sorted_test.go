@@ -51,7 +51,8 @@ func (s sortedFile) ask(t testing.TB, c clinic, p study.Plan, rows []visit) stud
 	}
 	in := c.inputs(r, s.key)
 	if s.declared > 0 {
-		in.Records = keyed.ExactlyN(kinds.RuleOf(p), p.Schema, r, s.declared, in.ShardKey())
+		in.Records = keyed.ExactlyN(kinds.SelectionRuleOf(p), p.Schema, r, s.declared,
+			in.ShardKey())
 	}
 	return c.draftOf(t, p, in)
 }
@@ -130,7 +131,7 @@ func sortedBounds(t testing.TB, c clinic) []searched {
 					label := by.label
 					by = rows[out]
 					by.label = label
-				case kinds.WordsOf(p).SetColumn:
+				case kinds.Explain(p).SetColumn:
 					by.set = rows[out].set
 				}
 				other := slices.Clone(rows)

@@ -19,7 +19,7 @@ func TestKeptOrSummed(t *testing.T) {
 		task := conformance.TaskOf(t, p, c.pool)
 		_, keeps := task.(study.BodyKeeper)
 		sum, err := task.NewSum()
-		if keeps != errors.Is(err, study.ErrKept) || keeps == (sum != nil) {
+		if keeps != errors.Is(err, study.ErrNoSum) || keeps == (sum != nil) {
 			t.Errorf("%s %s: keeps %v, sum %v, %v", p.Kind, p.Mechanism, keeps, sum, err)
 		}
 		of := study.Contributions{Bodies: study.BodiesOf(nil)}
@@ -27,7 +27,7 @@ func TestKeptOrSummed(t *testing.T) {
 			kept++
 			of = study.Contributions{}
 		}
-		s := life.Restore(p, conformance.HashOf(t, p), life.Snapshot{State: study.Folded})
+		s := life.Restore(p, conformance.HashOf(t, p), life.Snapshot{State: study.Summed})
 		if _, err := life.Conclude(t.Context(), s, task, of, nil); err == nil ||
 			!strings.Contains(err.Error(), "keeps bodies") {
 			t.Errorf("%s %s: concluded of the wrong one: %v", p.Kind, p.Mechanism, err)

@@ -25,7 +25,7 @@ import (
 func fullPlan(t *testing.T) study.Plan {
 	t.Helper()
 	p := study.Plan{
-		Name: "n", Kind: "classify", Form: study.FormCommitted, Purpose: "p", Contact: "c", Data: "d",
+		Name: "n", Kind: "classify", Form: study.FormCommitted, Purpose: "p", Contact: "c", SourceName: "d",
 		Schema: dataset.Schema{
 			Name:     "s",
 			Label:    dataset.Label{Column: "ill", Classes: []string{"no", "yes"}, Aliases: map[string]string{"1": "yes"}, OtherClass: "no"},
@@ -146,7 +146,7 @@ func TestEveryTextOfAPlan(t *testing.T) {
 		"labels": labels.Terms{Loss: "two\nlines"}, "ratio": ratio.Terms{Estimator: "\x1b[2Jcleared"}, "reweigh": reweigh.Terms{Pairs: [][2]string{{"age", "a\u202ereversed"}}},
 	} {
 		p := p
-		p.KindTerms = conformance.Encoded(terms)
+		p.KindTerms = conformance.EncodeTerms(terms)
 		if err := p.DecodeTerms(reflect.New(reflect.TypeOf(terms)).Interface()); !errors.Is(err,
 			study.ErrPlan) || !strings.Contains(err.Error(), "kind_terms.") {
 			t.Errorf("text in the terms of %s: %v", kind, err)
@@ -191,7 +191,7 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 	}
 	table, _ := public.Hospitals(public.DefaultHospitalConfig())
 	schema.Delimiter, schema.Comment = ";", "#"
-	made, err := planning.Propose(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}},
+	made, err := planning.ProposePlan(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}},
 		schema,
 		table)
 	if err != nil || made.Plan.Schema.Delimiter != "" || made.Plan.Schema.Comment != "" {
@@ -239,7 +239,7 @@ func TestDeltaByUnits(t *testing.T) {
 		if c.says != "" {
 			continue
 		}
-		p.Delta = study.DefaultDelta(p.Units())
+		p.Delta = study.DefaultDelta(p.MinUnits())
 		if err := kinds.Check(p); err != nil {
 			t.Errorf("%+v: the default: %v", c, err)
 		}

@@ -28,7 +28,7 @@ import (
 // is recomputed wherever the publications are public.
 func TestVerifyEveryKind(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 480)
-	_, _, wardPool, wardRecords := conformance.Wards(t, 480)
+	_, _, wardPool, wardRecords := conformance.HospitalWithPool(t, 480)
 	of := func(change func(*study.Plan)) study.Plan {
 		p := conformance.ClassifyPlan(schema, pool, m)
 		change(&p)
@@ -61,15 +61,15 @@ func TestVerifyEveryKind(t *testing.T) {
 		"reweigh, central": {plan: func() study.Plan {
 			p := conformance.ReweighPlan(schema, wardPool)
 			p.Noise, p.Delta, p.KindTerms = study.NoiseCoordinator, 1e-6,
-				conformance.Encoded(reweigh.Terms{PerParty: 3})
+				conformance.EncodeTerms(reweigh.Terms{PerParty: 3})
 			return p
 		}()},
 		"logistic":      {plan: func() study.Plan { p := conformance.ReweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }()},
-		"reweigh, some": {plan: conformance.About(conformance.ReweighPlan(schema, wardPool), "age >= 60")},
-		"ratio, some":   {plan: conformance.About(conformance.RatioPlan(schema, pool, m, ratio.FeaturesNoisyEmbedding), "age >= 60")},
+		"reweigh, some": {plan: conformance.WithCondition(conformance.ReweighPlan(schema, wardPool), "age >= 60")},
+		"ratio, some":   {plan: conformance.WithCondition(conformance.RatioPlan(schema, pool, m, ratio.FeaturesNoisyEmbedding), "age >= 60")},
 		"describe, each site": {plan: func() study.Plan {
-			p := conformance.About(conformance.DescribePlan(schema, wardPool), "age >= 60")
-			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 3, Sites: true})
+			p := conformance.WithCondition(conformance.DescribePlan(schema, wardPool), "age >= 60")
+			p.KindTerms = conformance.EncodeTerms(describe.Terms{Bins: 3, Sites: true})
 			return p
 		}()},
 		"describe": {plan: conformance.DescribePlan(schema, wardPool)},
@@ -93,15 +93,15 @@ func TestVerifyEveryKind(t *testing.T) {
 			if c.plan.Pool == wardPool.Digest {
 				with, from = wardPool, wardRecords
 			}
-			r := conformance.Genuine(t, c.plan, with, from)
-			found := verify.Claims(r, with)
-			if bad := conformance.Fails(found); len(bad) > 0 {
+			r := conformance.RunRelease(t, c.plan, with, from)
+			found := verify.CheckClaims(r, with)
+			if bad := conformance.FalseClaims(found); len(bad) > 0 {
 				t.Fatalf("a genuine release: %s", strings.Join(bad, "\n"))
 			}
 			verdicts := map[string]evidence.Verdict{}
 			for _, f := range found {
-				if f.Verdict != evidence.Trust && f.Verdict != evidence.Word {
-					verdicts[f.About] = f.Verdict
+				if f.Verdict != evidence.NotProvable && f.Verdict != evidence.CoordinatorsWord {
+					verdicts[f.Subject] = f.Verdict
 				}
 			}
 			want := evidence.Holds
@@ -123,7 +123,8 @@ func TestVerifyEveryKind(t *testing.T) {
 			if len(r.Sum) > 0 && c.withheld {
 				t.Error("features are in the release")
 			}
-			if bad := conformance.Fails(verify.Claims(r, elsewhere(with, lastBits))); len(bad) > 0 {
+			if bad := conformance.FalseClaims(verify.CheckClaims(r,
+				elsewhere(with, lastBits))); len(bad) > 0 {
 				t.Errorf("on another kind of processor: %s", strings.Join(bad, "\n"))
 			}
 		})
@@ -135,13 +136,13 @@ func TestVerifyDoctored(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 1200)
 	p := conformance.ClassifyPlan(schema, pool, m)
 	p.Roster = append(p.Roster, "d")
-	party := conformance.Genuine(t, p, pool, records)
+	party := conformance.RunRelease(t, p, pool, records)
 	q := conformance.ClassifyPlan(schema, pool, m)
 	q.Unit, q.Mechanism, q.Noise = privacy.Record, "cross", study.NoiseSite
-	site := conformance.Genuine(t, q, pool, records)
+	site := conformance.RunRelease(t, q, pool, records)
 	other := conformance.ClassifyPlan(schema, pool, m)
 	other.Epsilon, other.Seed = 8, 2
-	cheap := conformance.Genuine(t, other, pool, records)
+	cheap := conformance.RunRelease(t, other, pool, records)
 	replan := func(r *study.Release, change func(*study.Plan)) {
 		p, err := r.DecodedPlan()
 		if err != nil {
@@ -182,7 +183,7 @@ func TestVerifyDoctored(t *testing.T) {
 		"a stranger":              {party, func(r *study.Release) { r.Contributed[0] = "mallory" }, nil, "roster", "mallory is named twice, or is not"},
 		"a coarser unit":          {site, func(r *study.Release) { r.Unit = privacy.Party }, nil, "unit", "the manifest says party"},
 		"a coarser unit, planned": {site, func(r *study.Release) { replan(r, func(p *study.Plan) { p.Unit = privacy.Party }) }, nil, "plan", "cannot hide a party"},
-		"other neighbours":        {site, func(r *study.Release) { r.Neighbours = kinds.WordsOf(p).Neighbours }, nil, "neighbours", "describes other neighbours"},
+		"other neighbours":        {site, func(r *study.Release) { r.Neighbours = kinds.Explain(p).Neighbours }, nil, "neighbours", "describes other neighbours"},
 		"noise elsewhere":         {party, func(r *study.Release) { r.Noise = study.NoiseSite }, nil, "noise", "the manifest says site"},
 		"the pool":                {party, func(*study.Release) {}, otherPool, "pool", "it is another pool"},
 		"the pool's name":         {party, func(r *study.Release) { r.Pool = otherPool.Digest }, nil, "pool", "the plan it names says"},
@@ -222,7 +223,7 @@ func TestVerifyDoctored(t *testing.T) {
 		if with == nil {
 			with = pool
 		}
-		bad := conformance.Fails(verify.Claims(r, with))
+		bad := conformance.FalseClaims(verify.CheckClaims(r, with))
 		found := ""
 		for _, b := range bad {
 			if strings.HasPrefix(b, c.about+": ") && strings.Contains(b, c.reason) {
@@ -242,7 +243,7 @@ func TestVerifyDoctored(t *testing.T) {
 // TestVerifySimulated: verify recognises a simulated release and finds nothing else wrong with it.
 func TestVerifySimulated(t *testing.T) {
 	schema, _, _, records := conformance.Hospital(t, 1200)
-	d, err := simulate.Split{Schema: schema, Train: records.Encoded(), PoolFraction: .3,
+	d, err := simulate.Split{Schema: schema, Train: records.AsTable(), PoolFraction: .3,
 		Parties: 20,
 		Seed:    1}.Deal(0)
 	if err != nil {
@@ -256,7 +257,8 @@ func TestVerifySimulated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := conformance.Fails(verify.Claims(conformance.Reread(t, run.Release), task.Pool()))
+	bad := conformance.FalseClaims(verify.CheckClaims(conformance.Reread(t, run.Release),
+		task.Pool()))
 	if len(bad) != 1 || !strings.Contains(bad[0], "protects nobody") {
 		t.Errorf("have %q", bad)
 	}
@@ -276,10 +278,10 @@ func TestWords(t *testing.T) {
 	for _, p := range []study.Plan{p, weighted, conformance.LabelsPlan(schema, pool, m),
 		conformance.RatioPlan(schema, pool, m, ratio.FeaturesClear), conformance.RatioPlan(schema,
 			pool, m, ratio.FeaturesNoisyEmbedding), column, conformance.ReweighPlan(schema, pool)} {
-		all.WriteString(kinds.WordsOf(p).Neighbours + "\n" +
-			strings.Join(study.NotProtected(p, kinds.WordsOf(p)), "\n") + "\n")
-		for _, t := range study.Totals(p, kinds.WordsOf(p)) {
-			all.WriteString(t.Why + "\n")
+		all.WriteString(kinds.Explain(p).Neighbours + "\n" +
+			strings.Join(study.NotProtected(p, kinds.Explain(p)), "\n") + "\n")
+		for _, t := range study.Totals(p, kinds.Explain(p)) {
+			all.WriteString(t.Reason + "\n")
 		}
 		all.WriteString("\n")
 	}
@@ -306,11 +308,11 @@ func edit(t testing.TB, r *study.Release, change func(body map[string]any)) {
 		t.Fatal(err)
 	}
 	change(body)
-	r.Result.Body = conformance.Encoded(body)
+	r.Result.Body = conformance.EncodeTerms(body)
 	// in the kind's encoding, if the kind can decode it
-	if kind, err := results.Named(r.Kind); err == nil {
-		if typed := kind.Body(); study.DecodeStrictly(r.Result.Body, typed) == nil {
-			r.Result.Body = conformance.Encoded(typed)
+	if kind, err := results.FindResults(r.Kind); err == nil {
+		if typed := kind.Body(); study.DecodeStrictJSON(r.Result.Body, typed) == nil {
+			r.Result.Body = conformance.EncodeTerms(typed)
 		}
 	}
 }

@@ -33,18 +33,18 @@ func TestWhereRefusals(t *testing.T) {
 		plan study.Plan
 		says string
 	}{
-		"no condition":       {conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a"), "write for example"},
-		"no column":          {conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "height > 3"), "no feature and not the label"},
-		"the patient":        {conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "patient == p1"), "no feature and not the label"},
-		"the set":            {conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "set == s1"), "no feature and not the label"},
-		"beyond the bounds":  {conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 11"), "beyond the bounds"},
-		"the label, hidden":  {conformance.About(c.labels("rr"), "a > 3 and label == yes"), "which unit label hides"},
-		"a set of one":       {conformance.About(c.ratio(ratio.FeaturesEmbedding, ratio.SetsParty, "laplace"), "a > 3"), "a set of a single record"},
-		"a label of a set":   {conformance.About(c.ratio(ratio.FeaturesClear, ratio.SetsParty, "laplace"), "label == yes"), "which unit label hides"},
-		"an unknown number":  {conformance.About(c.reweigh("logistic", reweigh.Terms{}), "a > 3"), "use entropy"},
-		"trained by a label": {conformance.About(c.classify("tally", privacy.Record, study.NoiseSite, 1), "a > 3 or label == yes"), "would train on records chosen by their labels"},
-		"in shards":          {conformance.About(c.classify("moment", privacy.Record, study.NoiseCoordinator, 4), "label != yes"), "would train on records chosen by their labels"},
-		"more than one line": {conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3\nand b < 1"), "control character"},
+		"no condition":       {conformance.WithCondition(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a"), "write for example"},
+		"no column":          {conformance.WithCondition(c.classify("cross", privacy.Record, study.NoiseSite, 1), "height > 3"), "no feature and not the label"},
+		"the patient":        {conformance.WithCondition(c.classify("cross", privacy.Record, study.NoiseSite, 1), "patient == p1"), "no feature and not the label"},
+		"the set":            {conformance.WithCondition(c.classify("cross", privacy.Record, study.NoiseSite, 1), "set == s1"), "no feature and not the label"},
+		"beyond the bounds":  {conformance.WithCondition(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 11"), "beyond the bounds"},
+		"the label, hidden":  {conformance.WithCondition(c.labels("rr"), "a > 3 and label == yes"), "which unit label hides"},
+		"a set of one":       {conformance.WithCondition(c.ratio(ratio.FeaturesEmbedding, ratio.SetsParty, "laplace"), "a > 3"), "a set of a single record"},
+		"a label of a set":   {conformance.WithCondition(c.ratio(ratio.FeaturesClear, ratio.SetsParty, "laplace"), "label == yes"), "which unit label hides"},
+		"an unknown number":  {conformance.WithCondition(c.reweigh("logistic", reweigh.Terms{}), "a > 3"), "use entropy"},
+		"trained by a label": {conformance.WithCondition(c.classify("tally", privacy.Record, study.NoiseSite, 1), "a > 3 or label == yes"), "would train on records chosen by their labels"},
+		"in shards":          {conformance.WithCondition(c.classify("moment", privacy.Record, study.NoiseCoordinator, 4), "label != yes"), "would train on records chosen by their labels"},
+		"more than one line": {conformance.WithCondition(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3\nand b < 1"), "control character"},
 	} {
 		if err := kinds.Check(s.plan); !errors.Is(err, study.ErrPlan) ||
 			!strings.Contains(err.Error(), s.says) {
@@ -52,8 +52,8 @@ func TestWhereRefusals(t *testing.T) {
 		}
 	}
 	for name, p := range map[string]study.Plan{
-		"sums by a label": conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3 or label == yes"), "a feature": conformance.About(c.classify("tally", privacy.Record, study.NoiseSite, 1), "a > 3"),
-		"a whole party": conformance.About(c.classify("tally", privacy.Party, study.NoiseCoordinator, 1), "label == yes"),
+		"sums by a label": conformance.WithCondition(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3 or label == yes"), "a feature": conformance.WithCondition(c.classify("tally", privacy.Record, study.NoiseSite, 1), "a > 3"),
+		"a whole party": conformance.WithCondition(c.classify("tally", privacy.Party, study.NoiseCoordinator, 1), "label == yes"),
 	} {
 		if err := kinds.Check(p); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -64,7 +64,7 @@ func TestWhereRefusals(t *testing.T) {
 	if strings.Contains(string(plain), "where") {
 		t.Error("a plan about all records names a condition")
 	}
-	other, _ := conformance.About(c.plan, "a > 3").Canonical()
+	other, _ := conformance.WithCondition(c.plan, "a > 3").Canonical()
 	if study.HashOf(plain) == study.HashOf(other) {
 		t.Error("the condition is not in the plan's hash")
 	}
@@ -81,16 +81,17 @@ func TestWhereMovesNoFurther(t *testing.T) {
 		{label: "yes", a: "5", b: "", ward: "north"}, {a: "9", ward: "west"}, {},
 		{label: "no", a: "4.999", b: "1", ward: "west"}}
 	for name, p := range map[string]study.Plan{
-		"classify tally, shards": conformance.About(c.classify("tally", privacy.Record, study.NoiseSite, 4), features),
-		"classify cross":         conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), where),
-		"classify moment":        conformance.About(c.classify("moment", privacy.Record, study.NoiseSite, 4), features),
-		"describe":               conformance.About(c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), where),
-		"describe, by ward":      conformance.About(c.describe("laplace", study.NoiseSite, describe.Terms{Bins: 3, By: "ward"}), where),
-		"count":                  conformance.About(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), where),
-		"count, central":         conformance.About(c.describe("laplace", study.NoiseCoordinator, describe.Terms{Count: true}), where),
-		"labels":                 conformance.About(c.labels("rr"), features),
-		"evaluate":               conformance.About(c.evaluate("laplace", study.NoiseSite, nil), where),
-		"evaluate, by ward": conformance.About(c.evaluate("gaussian", study.NoiseCoordinator,
+		"classify tally, shards": conformance.WithCondition(c.classify("tally", privacy.Record, study.NoiseSite, 4), features),
+		"classify cross":         conformance.WithCondition(c.classify("cross", privacy.Record, study.NoiseSite, 1), where),
+		"classify moment":        conformance.WithCondition(c.classify("moment", privacy.Record, study.NoiseSite, 4), features),
+		"describe":               conformance.WithCondition(c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), where),
+		"describe, by ward":      conformance.WithCondition(c.describe("laplace", study.NoiseSite, describe.Terms{Bins: 3, By: "ward"}), where),
+		"count":                  conformance.WithCondition(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), where),
+		"count, central":         conformance.WithCondition(c.describe("laplace", study.NoiseCoordinator, describe.Terms{Count: true}), where),
+		"labels":                 conformance.WithCondition(c.labels("rr"), features),
+		"evaluate":               conformance.WithCondition(c.evaluate("laplace", study.NoiseSite, nil), where),
+		"evaluate, by ward": conformance.WithCondition(c.evaluate("gaussian",
+			study.NoiseCoordinator,
 			func(t *evaluate.Terms) {
 				t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
 			}), where),
@@ -140,7 +141,8 @@ func TestWhereMovesNoFurther(t *testing.T) {
 // record and a record outside the condition have different names.
 func TestWhereSorted(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
-	p := conformance.About(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}),
+	p := conformance.WithCondition(c.describe("laplace", study.NoiseSite,
+		describe.Terms{Count: true}),
 		"not a > 5")
 	rows := []visit{{patient: "p"}, {a: "9", label: "yes", patient: "p"}}
 	for key := range byte(20) {
@@ -150,8 +152,8 @@ func TestWhereSorted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			one := keyed.ExactlyN(kinds.RuleOf(p), p.Schema, records, 1, []byte{key})
-			outside = append(outside, one.IsOutside(0))
+			one := keyed.ExactlyN(kinds.SelectionRuleOf(p), p.Schema, records, 1, []byte{key})
+			outside = append(outside, one.IsExcluded(0))
 			slices.Reverse(rows)
 		}
 		if outside[0] != outside[1] {
@@ -163,7 +165,7 @@ func TestWhereSorted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := keyed.ExactlyN(kinds.RuleOf(p), p.Schema, records, 5, []byte{1})
+	all := keyed.ExactlyN(kinds.SelectionRuleOf(p), p.Schema, records, 5, []byte{1})
 	if got := openAsk(t, c.asksOf(t, p, all)[0]); all.Len() != 5 || got[0] != 1 {
 		t.Errorf("%d records, %d of which match: want 5 and 1", all.Len(), got[0])
 	}
@@ -172,7 +174,8 @@ func TestWhereSorted(t *testing.T) {
 		t.Errorf("what is odd in a record is not said: %v, %v", remarks, err)
 	}
 	var none *dataset.Records
-	if none, _, err = p.Encode(p.Schema, c.table(t, nil)); err != nil || none.Outside == nil {
+	if none, _, err = p.Encode(p.Schema, c.table(t, nil)); err != nil ||
+		none.FailsCondition == nil {
 		t.Errorf("no records: %+v, %v", none, err)
 	}
 }
@@ -180,7 +183,7 @@ func TestWhereSorted(t *testing.T) {
 // TestWhereFits: with a condition, a classifier equals that of a study that has only the records
 // inside, for every mechanism that learns nothing from an empty record.
 func TestWhereFits(t *testing.T) {
-	schema, _, pool, _ := conformance.Wards(t, 600)
+	schema, _, pool, _ := conformance.HospitalWithPool(t, 600)
 	many := public.DefaultHospitalConfig()
 	// noise is a twentieth of the weights; if all records counted, the weights would be off by half
 	many.Records = 30000
@@ -202,7 +205,7 @@ func TestWhereFits(t *testing.T) {
 	}
 	p := study.Plan{
 		Name: "test", Kind: "classify", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest, Roster: []study.PartyID{"a", "b"}, Records: 100,
-		Unit: privacy.Record, Epsilon: 60, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, KindTerms: conformance.Encoded(classify.Terms{Shards: 1}), Minimum: 2, Seed: 1, Lambda: 1,
+		Unit: privacy.Record, Epsilon: 60, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, KindTerms: conformance.EncodeTerms(classify.Terms{Shards: 1}), Minimum: 2, Seed: 1, Lambda: 1,
 	}
 	weights := func(p study.Plan, table *dataset.Table) [][]float64 {
 		records, _, err := p.Encode(p.Schema, table)
@@ -213,7 +216,7 @@ func TestWhereFits(t *testing.T) {
 		for i, part := range conformance.Deal(records, 2) {
 			parties = append(parties, study.NewInputs(part, []byte{byte(i)}))
 		}
-		release, err := simulate.Rehearse(t.Context(), p, pool, parties)
+		release, err := simulate.RunPlan(t.Context(), p, pool, parties)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +226,8 @@ func TestWhereFits(t *testing.T) {
 		}
 		return of.Weights
 	}
-	some, alone := weights(conformance.About(p, condition), table), weights(p, table.Select(rows))
+	some, alone := weights(conformance.WithCondition(p, condition), table),
+		weights(p, table.Select(rows))
 	var off, size float64
 	for j := range some {
 		for k := range some[j] {
@@ -243,7 +247,8 @@ func TestWhereIsWork(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	const records, comparisons = 1000, 500
 	of := func(where string) float64 {
-		made, err := results.NewTask(conformance.About(c.describe("laplace", study.NoiseSite,
+		made, err := results.NewTask(conformance.WithCondition(c.describe("laplace",
+			study.NoiseSite,
 			describe.DefaultTerms()), where), c.pool)
 		if err != nil {
 			t.Fatal(err)
@@ -252,7 +257,7 @@ func TestWhereIsWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return w.Rest
+		return w.OtherSteps
 	}
 	long := "a > 1" + strings.Repeat(" or a>1", comparisons-1)
 	if more := of(long) - of("a > 1"); more != (comparisons-1)*records*study.CellSteps {
@@ -265,11 +270,11 @@ func TestWhereIsWork(t *testing.T) {
 func TestWhereHidesHowMany(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	for name, p := range map[string]study.Plan{
-		"reweigh":          conformance.About(c.reweigh("entropy", reweigh.Terms{}), "a > 3"),
-		"ratio":            conformance.About(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), "a > 3"),
-		"ratio, by column": conformance.About(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsColumn, "gaussian-zcdp"), "a > 3"),
-		"ratio, made sets": conformance.About(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"), "a > 3"),
-		"count":            conformance.About(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), "a > 3"),
+		"reweigh":          conformance.WithCondition(c.reweigh("entropy", reweigh.Terms{}), "a > 3"),
+		"ratio":            conformance.WithCondition(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), "a > 3"),
+		"ratio, by column": conformance.WithCondition(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsColumn, "gaussian-zcdp"), "a > 3"),
+		"ratio, made sets": conformance.WithCondition(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp"), "a > 3"),
+		"count":            conformance.WithCondition(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), "a > 3"),
 	} {
 		task := conformance.TaskOf(t, p, c.pool)
 		var bodies [2][]byte
@@ -304,7 +309,7 @@ func TestWhereHidesHowMany(t *testing.T) {
 // TestWhereWeighs: a study about some records weighs the pool like those records alone and says
 // about how many there are; if noise hides them, the weights stay as they are.
 func TestWhereWeighs(t *testing.T) {
-	schema, table, pool, _ := conformance.Wards(t, 4000)
+	schema, table, pool, _ := conformance.HospitalWithPool(t, 4000)
 	many := public.DefaultHospitalConfig()
 	many.Records = 12000
 	private, _ := public.Hospitals(many)
@@ -323,10 +328,10 @@ func TestWhereWeighs(t *testing.T) {
 	}{
 		"some":           {"age >= 65", 3, nil, true},
 		"by coordinator": {"not age >= 40", 3, func(p *study.Plan) { p.Noise = study.NoiseCoordinator }, true},
-		"bins":           {"age >= 65 and sex == male", 6, func(p *study.Plan) { p.KindTerms = conformance.Encoded(reweigh.Terms{Bins: 4}) }, true},
+		"bins":           {"age >= 65 and sex == male", 6, func(p *study.Plan) { p.KindTerms = conformance.EncodeTerms(reweigh.Terms{Bins: 4}) }, true},
 		"next to none":   {"age >= 99", .05, nil, false},
 	} {
-		p := conformance.About(p, s.where)
+		p := conformance.WithCondition(p, s.where)
 		p.Epsilon = s.epsilon
 		if s.change != nil {
 			s.change(&p)
@@ -337,19 +342,19 @@ func TestWhereWeighs(t *testing.T) {
 		}
 		inside, age := 0.0, 0.0
 		for i := range records.Len() {
-			if !records.IsOutside(i) {
+			if !records.IsExcluded(i) {
 				v, _ := private.Cell(i, "age")
 				years, _ := strconv.ParseFloat(v, 64)
 				inside, age = inside+1, age+years
 			}
 		}
-		release := conformance.RealRelease(t, p, pool, conformance.Deal(records, 3))
+		release := conformance.RunOnRecords(t, p, pool, conformance.Deal(records, 3))
 		w := conformance.BodyOf[weighed.Weights](t, release.Result)
-		if w.Records != int64(records.Len()) || w.Inside == nil ||
-			math.Abs(*w.Inside-inside) > 60*w.NoiseSD*float64(w.Records) {
-			t.Fatalf("%s: %d records, about %v of them, want %d and about %.0f", name, w.Records, *w.Inside, records.Len(), inside)
+		if w.Records != int64(records.Len()) || w.MeetingCondition == nil ||
+			math.Abs(*w.MeetingCondition-inside) > 60*w.NoiseSD*float64(w.Records) {
+			t.Fatalf("%s: %d records, about %v of them, want %d and about %.0f", name, w.Records, *w.MeetingCondition, records.Len(), inside)
 		}
-		a, err := weighed.Answer(release, pool, b)
+		a, err := weighed.EstimateQuery(release, pool, b)
 		if err != nil {
 			t.Fatal(name, err)
 		}

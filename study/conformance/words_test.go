@@ -27,7 +27,7 @@ func TestWordsAreWhole(t *testing.T) {
 		}
 		for _, m := range mechanisms {
 			p.Mechanism = m
-			w := reflect.ValueOf(kinds.WordsOf(p))
+			w := reflect.ValueOf(kinds.Explain(p))
 			for i := range w.NumField() {
 				name := w.Type().Field(i).Name
 				// these may be empty

@@ -57,7 +57,8 @@ func TestWorkBoundsDrafts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		most := time.Duration((w.Rest + float64(w.Shards)*w.Shard) * step * float64(time.Second))
+		most := time.Duration((w.OtherSteps + float64(w.Shards)*w.ShardSteps) * step * float64(
+			time.Second))
 		if trains := p.Kind == "classify" && p.Mechanism != "cross" &&
 			p.Mechanism != "means"; trains != (w.Shards == max(task.Words().Shards, 1)) {
 			t.Errorf("%s %s: %d shards of %d", p.Kind, p.Mechanism, w.Shards, task.Words().Shards)
@@ -94,18 +95,18 @@ func TestDealingIsCounted(t *testing.T) {
 	for k := range expected {
 		expected[k] = 1. / classes
 	}
-	took := processorTime(func() { ratio.Dealing(0.5, expected, classes) }).Seconds()
+	took := processorTime(func() { ratio.DealProbabilities(0.5, expected, classes) }).Seconds()
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	p := c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp")
 	work := func(expected []float64) float64 {
 		terms := conformance.TermsIn[ratio.Terms](p)
 		terms.Expected = expected
-		p.KindTerms = conformance.Encoded(terms)
+		p.KindTerms = conformance.EncodeTerms(terms)
 		w, err := conformance.TaskOf(t, p, c.pool).Work(100)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return w.Rest
+		return w.OtherSteps
 	}
 	third := 1. / 3
 	if counted := (work([]float64{third, third,

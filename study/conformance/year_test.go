@@ -33,7 +33,7 @@ func TestYear(t *testing.T) {
 	var rows []string
 	var charges []map[string]any
 	for _, by := range []bool{false, true} {
-		ledger, err := privacy.Open(privacy.NewMemory(),
+		ledger, err := privacy.Open(privacy.NewMemoryJournal(),
 			privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: limit}})
 		if err != nil {
 			t.Fatal(err)
@@ -45,12 +45,12 @@ func TestYear(t *testing.T) {
 			if s.terms != "" {
 				proposal.KindTerms = json.RawMessage(s.terms)
 			}
-			made, _, err := planning.Draft(proposal, schema, pool)
+			made, _, err := planning.DraftPlan(proposal, schema, pool)
 			if err != nil {
 				t.Fatalf("%s: %v", s.kind, err)
 			}
 			p := made.Plan
-			p.ByL2 = p.ByL2 && by
+			p.ChargeByL2 = p.ChargeByL2 && by
 			task, err := results.NewTask(p, made.Pool)
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +68,7 @@ func TestYear(t *testing.T) {
 			if fits {
 				taken[by]++
 			}
-			c := declared[0].Exact
+			c := declared[0].CalibratedCost
 			rows = append(rows, fmt.Sprintf("by L2 %-5t %2d %-9s %-8s %-17s %-40v taken %t", by,
 				i+1, p.Kind, p.Mechanism, declared[0].Mechanism, c, fits))
 			if by && fits {
@@ -84,7 +84,7 @@ func TestYear(t *testing.T) {
 		spent := totals[privacy.Record].Epsilon(limit.Delta)
 		rows = append(rows, fmt.Sprintf("by L2 %-5t: %d of %d studies, ε = %.4f at δ = %g", by, taken[by], len(studies), spent, limit.Delta))
 		if path := os.Getenv("CAUCUS_YEAR"); path != "" && by {
-			text := conformance.Encoded(map[string]any{"charges": charges, "epsilon": spent,
+			text := conformance.EncodeTerms(map[string]any{"charges": charges, "epsilon": spent,
 				"delta": limit.Delta})
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)
@@ -113,7 +113,7 @@ func TestByL2OfPlans(t *testing.T) {
 		{"describe", "laplace", &some, study.NoiseSite, true}, {"describe", "gaussian", nil, study.NoiseSite, false},
 		{"reweigh", "logistic", nil, study.NoiseSite, true}, {"labels", "rr", nil, study.NoiseSite, false},
 	} {
-		made, task, err := planning.Draft(study.Proposal{
+		made, task, err := planning.DraftPlan(study.Proposal{
 			Name: "x", Kind: c.kind, Mechanism: c.mechanism, Delta: c.delta, Noise: c.noise, Roster: []study.PartyID{"a", "b", "c"},
 		}, schema, pool)
 		if err != nil {
@@ -125,11 +125,11 @@ func TestByL2OfPlans(t *testing.T) {
 			t.Fatalf("%s: %v, %d charges", c.mechanism, err, len(charges))
 		}
 		_, asks := charges[0].Parameters["rho"]
-		if p.ByL2 != c.by || asks != c.by ||
+		if p.ChargeByL2 != c.by || asks != c.by ||
 			strings.Contains(string(made.Canonical), "rho_by_l2") != c.by {
-			t.Errorf("%s by %s at δ = %g: charged by L2 %t, its noise %t", c.kind, c.mechanism, p.Delta, p.ByL2, asks)
+			t.Errorf("%s by %s at δ = %g: charged by L2 %t, its noise %t", c.kind, c.mechanism, p.Delta, p.ChargeByL2, asks)
 		}
-		p.ByL2 = !p.ByL2
+		p.ChargeByL2 = !p.ChargeByL2
 		if c.kind == "describe" && c.by { // its terms as an earlier version computed them
 			p.Form = 0
 			const before = "1769b67d24e775078d0a36fc267eddc2ff0052454dcd4f11585e9a09cb7bf67f"
@@ -139,7 +139,7 @@ func TestByL2OfPlans(t *testing.T) {
 			}
 		}
 		if err := kinds.Check(p); (err == nil) != c.by {
-			t.Errorf("%s by %s, charged by L2 %t: %v", c.kind, c.mechanism, p.ByL2, err)
+			t.Errorf("%s by %s, charged by L2 %t: %v", c.kind, c.mechanism, p.ChargeByL2, err)
 		}
 	}
 }
@@ -169,6 +169,6 @@ func yearOfData(t *testing.T) (schema dataset.Schema, pool *dataset.Table, score
 	if err != nil {
 		t.Fatal(err)
 	}
-	return schema, pool, conformance.Encoded(evaluate.Terms{Model: model,
+	return schema, pool, conformance.EncodeTerms(evaluate.Terms{Model: model,
 		Classes: schema.Classes()[1:2]})
 }

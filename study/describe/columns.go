@@ -11,18 +11,20 @@ import (
 // counted. In the released vector, each group of records has a run of consecutive numbers for the
 // column.
 type Column struct {
-	Name           string
-	Levels         []string  // names of cells; nil for a number
-	Edges          []float64 // public edges of a number's bins, in its own unit; nil for a text
-	Log            bool      // positions are on the log scale
-	Chosen         bool      // the plan gave the edges (Terms.Cuts)
-	places         []float64 // positions of the edges, in [0,1]
-	Middles        []float64 // positions of the bins' middles
-	Wide, Centre   float64   // the widest bin's width; the mean of the middles
-	encoded, width int       // first encoded column, −1 for the label; number of encoded columns
-	flagged        bool      // the encoded column after the first marks missing numbers
+	Name   string
+	Levels []string // names of cells; nil for a number
+	// public edges of a number's bins, in its own unit; nil for a text
+	Edges                 []float64
+	Log                   bool      // positions are on the log scale
+	EdgesGiven            bool      // the plan gave the edges (Terms.Cuts)
+	places                []float64 // positions of the edges, in [0,1]
+	BinMiddles            []float64 // positions of the bins' middles
+	WidestBin, MeanMiddle float64   // the widest bin's width; the mean of the middles
+	// first encoded column, −1 for the label; number of encoded columns
+	encoded, width int
+	flagged        bool // the encoded column after the first marks missing numbers
 	// the last cell counts missing cells, which NaN marks if there is no such column
-	Apart bool
+	CountsMissing bool
 	// index of the first number of the first run; number of runs, one for each group
 	First, groups int
 }
@@ -49,13 +51,13 @@ func columnsOf(s dataset.Schema, t Terms, apart bool) []Column {
 			b := blocks[0]
 			blocks = blocks[1:]
 			c := Column{Name: b.Column, encoded: b.Start, width: b.Width, groups: 1}
-			c.Apart = apart || f.FlagMissing && !b.OneHot
+			c.CountsMissing = apart || f.FlagMissing && !b.OneHot
 			if b.OneHot {
 				c.Levels = f.CellNames(apart)
 			} else {
 				c.Edges, c.flagged, c.Log = []float64{f.Min, f.Max}, f.FlagMissing, f.Log
 				c = c.Cut(t.Edges[c.Name], t.Bins)
-				c.Chosen = slices.ContainsFunc(t.Cuts, func(of Cut) bool {
+				c.EdgesGiven = slices.ContainsFunc(t.Cuts, func(of Cut) bool {
 					return of.Column == c.Name
 				})
 			}
@@ -92,15 +94,15 @@ func (c Column) Cut(inner []float64, bins int) Column {
 	}
 	c.Edges, c.places = append(edges, c.Edges[len(c.Edges)-1]), append(at, 1)
 	for k := range c.Bins() {
-		c.Middles = append(c.Middles, (c.places[k]+c.places[k+1])/2)
+		c.BinMiddles = append(c.BinMiddles, (c.places[k]+c.places[k+1])/2)
 		if inner == nil {
-			c.Middles[k] = (float64(k) + 0.5) / float64(bins)
+			c.BinMiddles[k] = (float64(k) + 0.5) / float64(bins)
 		}
-		c.Centre += c.Middles[k] / float64(c.Bins())
-		c.Wide = max(c.Wide, c.places[k+1]-c.places[k])
+		c.MeanMiddle += c.BinMiddles[k] / float64(c.Bins())
+		c.WidestBin = max(c.WidestBin, c.places[k+1]-c.places[k])
 	}
 	if inner == nil { // exact values, without the rounding of the sums above
-		c.Centre, c.Wide = 0.5, 1/float64(bins)
+		c.MeanMiddle, c.WidestBin = 0.5, 1/float64(bins)
 	}
 	return c
 }
@@ -110,7 +112,7 @@ func (c Column) Cells() int {
 	switch {
 	case c.Levels != nil:
 		return len(c.Levels)
-	case c.Apart:
+	case c.CountsMissing:
 		return len(c.Edges)
 	}
 	return c.Bins()
@@ -119,9 +121,9 @@ func (c Column) Cells() int {
 // Bins returns the number of bins, 0 for a text.
 func (c Column) Bins() int { return max(len(c.Edges)-1, 0) }
 
-// Run is how many released numbers a column has in each group: its counts and, for a numeric
-// column, two sums (within).
-func (c Column) Run() int {
+// NumbersPerGroup is how many released numbers a column has in each group: its counts and, for a
+// numeric column, two sums (within).
+func (c Column) NumbersPerGroup() int {
 	if c.Levels == nil {
 		return c.Cells() + 2
 	}
@@ -129,7 +131,7 @@ func (c Column) Run() int {
 }
 
 // At returns the index of the first number of a group.
-func (c Column) At(group int) int { return c.First + group*c.Run() }
+func (c Column) At(group int) int { return c.First + group*c.NumbersPerGroup() }
 
 // of returns the cell of a record. Every encoded row and class has exactly one cell.
 func (c Column) of(row []float64, class int) int {
@@ -142,11 +144,11 @@ func (c Column) of(row []float64, class int) int {
 	case c.Levels != nil:
 		one := row[c.encoded : c.encoded+c.width]
 		at := slices.IndexFunc(one, func(v float64) bool { return v > 0.5 })
-		if at < 0 && c.Apart {
+		if at < 0 && c.CountsMissing {
 			return len(c.Levels) - 1
 		}
 		return max(0, at)
-	case c.flagged && row[c.encoded+1] > 0.5, c.Apart && row[c.encoded] != row[c.encoded]:
+	case c.flagged && row[c.encoded+1] > 0.5, c.CountsMissing && row[c.encoded] != row[c.encoded]:
 		return len(c.Edges) - 1
 	}
 	return c.BinOf(row[c.encoded])
@@ -167,17 +169,17 @@ func (c Column) BinOf(v float64) int {
 	return bin
 }
 
-// Within returns what a number v in [0,1] adds to the two sums that correct bin middles for v's
-// position in its bin. Let m be the bin's middle, d = v−m, and w the widest bin's width. Then first
-// = d/w and second = ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are within ±½ for all edges: in a
-// bin of width b ≤ w, |d| ≤ b/2 and |m−½| ≤ ½ − b/2, so |2(m−½)+d| ≤ 1.
-func (c Column) Within(v float64, bin int) (first, second float64) {
+// BinCorrections returns what a number v in [0,1] adds to the two sums that correct bin middles for
+// v's position in its bin. Let m be the bin's middle, d = v−m, and w the widest bin's width. Then
+// first = d/w and second = ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are within ±½ for all edges:
+// in a bin of width b ≤ w, |d| ≤ b/2 and |m−½| ≤ ½ − b/2, so |2(m−½)+d| ≤ 1.
+func (c Column) BinCorrections(v float64, bin int) (first, second float64) {
 	if !(v > 0) {
 		v = 0
 	}
-	m := c.Middles[bin]
+	m := c.BinMiddles[bin]
 	d := math.Min(v, 1) - m
-	return d / c.Wide, d * (2*(m-0.5) + d) / c.Wide
+	return d / c.WidestBin, d * (2*(m-0.5) + d) / c.WidestBin
 }
 
 func (c Column) scale(v float64) float64 {
@@ -191,7 +193,7 @@ func (c Column) scale(v float64) float64 {
 
 // spread turns a deviation of positions into one in the column's unit or, with a logarithmic scale,
 // a factor.
-func (c Column) Spread(v float64) float64 {
+func (c Column) DeviationInUnits(v float64) float64 {
 	if v *= c.scale(1) - c.scale(0); c.Log {
 		return math.Exp(v)
 	}

@@ -26,10 +26,10 @@ type Terms struct {
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 	Cuts     []Cut  `json:"cuts,omitempty" yaml:"cuts" help:"numbers cut at edges of your own, such as [{column: age, edges: [40, 65, 80]}], in place of the pool's quantiles"`
 	// Edges are each number's inner bin edges: those in Cuts or, for other numbers, the quantiles
-	// that cut the pool into Parts parts (poolEdges). Edges are public, and New checks them by
-	// computing them again. A number without edges has Bins bins of equal width.
-	Parts int                  `json:"parts,omitempty" yaml:"-"`
-	Edges map[string][]float64 `json:"edges,omitempty" yaml:"-"`
+	// that cut the pool into PoolQuantiles parts (poolEdges). Edges are public, and New checks them
+	// by computing them again. A number without edges has Bins bins of equal width.
+	PoolQuantiles int                  `json:"parts,omitempty" yaml:"-"`
+	Edges         map[string][]float64 `json:"edges,omitempty" yaml:"-"`
 }
 
 // Cut gives a number's inner bin edges, in its own unit. A value on an edge belongs to the bin
@@ -78,7 +78,7 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("unit", "describe cannot hide a %s: its bound is for one record. Use unit record; with describe.per_party it also counts that many times ε for a party", p.Unit)
 	case p.Map.Kind != dataset.IdentityMap:
 		return study.PlanError("map", "describe counts the schema's own columns: do not project them")
-	case t.Sites && !p.Noise.AtSite():
+	case t.Sites && !p.Noise.AddedAtSite():
 		return study.PlanError("describe.sites", "with noise %q no site's own numbers are released: use noise site, or leave sites out", p.Noise)
 	case t.Sites && p.MostParties() > mostParties:
 		return study.PlanError("describe.sites", "%d sites, each with a table of its own, at most %d are shown: leave sites out", p.MostParties(), mostParties)
@@ -104,7 +104,7 @@ func (t Terms) check(s dataset.Schema) error {
 		}
 		return nil
 	}
-	if t.Bins < 2 || t.Bins > maxBins || t.Parts < 0 || t.Parts > maxBins {
+	if t.Bins < 2 || t.Bins > maxBins || t.PoolQuantiles < 0 || t.PoolQuantiles > maxBins {
 		return study.PlanError("describe.bins", "%d: give 2 to %d", t.Bins, maxBins)
 	}
 	if err := t.checkCuts(s); err != nil {
@@ -164,7 +164,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 		return err
 	}
 	if !t.Count {
-		t.Bins, t.Parts = cmp.Or(t.Bins, DefaultTerms().Bins), t.Bins
+		t.Bins, t.PoolQuantiles = cmp.Or(t.Bins, DefaultTerms().Bins), t.Bins
 	}
 	if err := p.SetTerms(t); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	if t.Count || t.check(p.Schema) != nil { // Check refuses such a plan
 		return nil
 	}
-	if t.Parts == 0 {
+	if t.PoolQuantiles == 0 {
 		q, parties := newCounts(*p), int(p.MostParties())
 		sd, err := q.Deviation(p.Noise.Draws(parties))
 		if err != nil { // Check refuses such a plan
@@ -197,7 +197,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		if q.Group != nil {
 			n /= float64(q.Group.Cells())
 		}
-		t.Parts = int(min(max(math.Pow(n/sd, 2./3), leastParts), mostParts))
+		t.PoolQuantiles = int(min(max(math.Pow(n/sd, 2./3), leastParts), mostParts))
 	}
 	t.Edges = t.innerEdges(p.Schema, pool)
 	return p.SetTerms(t)
@@ -219,12 +219,12 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 	w := study.Words{
 		CountsMissing: countsMissing(p),
-		Leaves:        leaves + "; and the declared number of records" + p.Noise.Trust().Added, Received: received,
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
+		DataSent:      leaves + "; and the declared number of records" + p.Noise.Trust().LeavingText, ExactDataReceived: received,
+		Trained: study.NothingTrained, Neighbours: study.NeighbourText(p), LiarText: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
 	}
 	if t.Sites {
-		w.Named = true
-		w.Leaves += "; readers of the release see this site's own table, and how many records it declared, under its name"
+		w.ShownByName = true
+		w.DataSent += "; readers of the release see this site's own table, and how many records it declared, under its name"
 		w.NotProtected = []string{"what is true of a site as a whole: its own numbers, with its noise, are released under its name"}
 	}
 	return w
@@ -249,15 +249,15 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}
 	t := Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: q,
-		Fresh: 0x6465736372696265}, q}
+		SearchSeed: 0x6465736372696265}, q}
 	if q.terms.Sites {
-		return EachParty{t}, nil
+		return EachPartyTask{t}, nil
 	}
 	return t, nil
 }
 
 // Work grows with records × columns. The factor 16 allows for a lookup of a number's bin in each.
 func (t Task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: t.CommonWork(records) +
+	return study.Work{OtherSteps: t.CommonWork(records) +
 		float64(records)*float64(t.Plan().Schema.Dim()+(3+t.Counted.terms.mostBins()/4)*len(t.Counted.Columns)+1)*16}, nil
 }

@@ -313,15 +313,17 @@ func TestWithin(t *testing.T) {
 			hi > lo && hi < 1 {
 			t.Fatalf("%v is in bin %d, from %v to %v", v, k, lo, hi)
 		}
-		first, second := c.Within(v, k)
-		if slack := nudge / c.Wide; math.Abs(first) > 0.5+slack || math.Abs(second) > 0.5+slack {
+		first, second := c.BinCorrections(v, k)
+		if slack := nudge / c.WidestBin; math.Abs(first) > 0.5+slack ||
+			math.Abs(second) > 0.5+slack {
 			t.Fatalf("%v of %v: %v and %v", v, c.places, first, second)
 		}
-		middle := c.Middles[k]
-		if off := middle + c.Wide*first - v; math.Abs(off) > 1e-12 {
+		middle := c.BinMiddles[k]
+		if off := middle + c.WidestBin*first - v; math.Abs(off) > 1e-12 {
 			t.Fatalf("%v of %v: off by %v", v, c.places, off)
 		}
-		if off := (middle-.5)*(middle-.5) + c.Wide*second - (v-.5)*(v-.5); math.Abs(off) > 1e-12 {
+		if off := (middle-.5)*(middle-.5) + c.WidestBin*second - (v-.5)*(v-.5); math.Abs(
+			off) > 1e-12 {
 			t.Fatalf("%v of %v: its square is off by %v", v, c.places, off)
 		}
 	}
@@ -422,7 +424,7 @@ func TestClearBodies(t *testing.T) {
 			"a weight beyond":      {func(v []int64) int64 { return 1 << 41 }, false},
 			"a count that wraps":   {func(v []int64) int64 { v[0] = math.MinInt64; v[last] = math.MaxInt64; return weight }, false},
 			"none":                 {func(v []int64) int64 { clear(v); return 0 }, true},
-			"none, and a weight":   {func(v []int64) int64 { clear(v); return 2 }, q.Inside && q.Group == nil || q.Inside},
+			"none, and a weight":   {func(v []int64) int64 { clear(v); return 2 }, q.CountsCondition && q.Group == nil || q.CountsCondition},
 			"counted, and no more": {func(v []int64) int64 { return 0 }, false},
 		} {
 			v := slices.Clone(vector)

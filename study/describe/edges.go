@@ -52,7 +52,7 @@ func (t Terms) checkCuts(s dataset.Schema) error {
 
 // innerEdges returns the edges of Cuts, and the pool's quantiles for other numbers.
 func (t Terms) innerEdges(s dataset.Schema, pool *auxdata.Pool) map[string][]float64 {
-	all := poolEdges(s, pool, t.Parts)
+	all := poolEdges(s, pool, t.PoolQuantiles)
 	for _, c := range t.Cuts {
 		all[c.Column] = c.Edges
 	}

@@ -18,7 +18,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	proposed, err := planning.Propose(study.Proposal{
+	proposed, err := planning.ProposePlan(study.Proposal{
 		Name: "who our patients are", Kind: "describe", Epsilon: 8, Records: 1000, Minimum: 3,
 		Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.WithoutFormat(), table.Select([]int{0}))
@@ -34,7 +34,7 @@ func Example() {
 		parties = append(parties, study.NewInputs(records.Select(rows), []byte{byte(i)}))
 	}
 	// Rehearse runs virtual parties through the real machine.
-	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
+	release, err := simulate.RunPlan(context.Background(), proposed.Plan, proposed.Pool, parties)
 	if err != nil {
 		panic(err)
 	}
@@ -42,7 +42,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	truth := described.Exact(proposed.Plan, records)
+	truth := described.ExactTable(proposed.Plan, records)
 	age, sex := table1.Columns[0], table1.Columns[1]
 	fmt.Println(sex.Column, "counts", sex.Cells(), "of", table1.Records, "records")
 	fmt.Printf("mean age %.0f, of these records %.0f\n", age.Groups[0].Mean.Value,

@@ -34,7 +34,7 @@ func (t Task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		if c.Log {
 			line("geometric mean of 1 + %s: noise multiplies or divides it by at most %.4g (95 %%)", c.Name, math.Exp(off*(c.scale(1)-c.scale(0))))
 		} else {
-			line("mean of %s: noise moves it by at most %.2g (95 %%), where the column's range is %s", c.Name, off*(c.scale(1)-c.scale(0)), Numeral(c.scale(1)-c.scale(0)))
+			line("mean of %s: noise moves it by at most %.2g (95 %%), where the column's range is %s", c.Name, off*(c.scale(1)-c.scale(0)), NumberText(c.scale(1)-c.scale(0)))
 		}
 		if len(lines) == mostForecast {
 			line("other means: in proportion to their ranges")
@@ -51,7 +51,7 @@ func (t Task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	if q.Group != nil {
 		line("for a group of 20 %% of the records, noise moves each number 5 times as far; groups under %.0f records show as unknown", aggregation.MinTotalSDs*sd)
 	}
-	if narrow := t.Plan().AboutFewer(size); narrow != "" && !q.terms.Count {
+	if narrow := t.Plan().ConditionForecastText(size); narrow != "" && !q.terms.Count {
 		line("%s", narrow)
 	}
 	costs, err := t.Plan().NoiseCosts(q.bound(), q.Cells())
@@ -61,7 +61,7 @@ func (t Task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	for i := range costs {
 		costs[i].SD /= float64(q.Step)
 	}
-	line("%s", t.Plan().NoiseWords(costs))
+	line("%s", t.Plan().NoiseText(costs))
 	if sd > muchNoise*all {
 		warning = fmt.Sprintf("the noise on each count has standard deviation %.3g, where all records are about %d: use more records, a larger ε or fewer columns (they are %d)", sd, size.Records, max(len(q.whole()), 1))
 	}
@@ -74,13 +74,13 @@ const mostForecast = 12 // lines
 // by a count's noise variance. It adds the noise of each bin count times the bin's middle and the
 // noise of the within-bin sum.
 func (c Column) meanNoise() float64 {
-	sum := LeftOut * LeftOut * c.Wide * c.Wide
-	for _, m := range c.Middles {
-		sum += (m - c.Centre) * (m - c.Centre)
+	sum := WithinBinNoise * WithinBinNoise * c.WidestBin * c.WidestBin
+	for _, m := range c.BinMiddles {
+		sum += (m - c.MeanMiddle) * (m - c.MeanMiddle)
 	}
 	return sum
 }
 
 // leftOut is the noise on a within-bin sum, in widths of the widest bin, divided by the noise on a
 // count.
-const LeftOut = sumShare / 2
+const WithinBinNoise = sumShare / 2

@@ -15,7 +15,7 @@ func (t Task) Counts(v []int64) (lines []string, record int64) {
 	}
 	count := func(at int) float64 { return float64(v[at]) / float64(l.Step) }
 	groups := []string{"all"}
-	if l.Inside {
+	if l.CountsCondition {
 		lines = append(lines, fmt.Sprintf("records the study is about: %g", count(0)))
 	}
 	if l.Group != nil {
@@ -31,7 +31,7 @@ func (t Task) Counts(v []int64) (lines []string, record int64) {
 			for k, name := range c.cellNames() {
 				line += fmt.Sprintf(" %s: %.4g,", name, count(c.At(g)+k))
 			}
-			for k := c.Cells(); k < c.Run(); k++ {
+			for k := c.Cells(); k < c.NumbersPerGroup(); k++ {
 				line += fmt.Sprintf(" %s: %.4g,",
 					[]string{"sum for mean",
 						"sum for sd"}[k-c.Cells()], float64(v[c.At(g)+k])/float64(2*l.Most))
@@ -46,16 +46,16 @@ func (c Column) cellNames() []string {
 	if c.Levels != nil {
 		return c.Levels
 	}
-	return BinNames(c.Edges, c.Log, c.Apart)
+	return BinNames(c.Edges, c.Log, c.CountsMissing)
 }
 
 // binNames names the bins between a number's edges. apart says that a last cell counts missing
 // values.
 func BinNames(edges []float64, log, apart bool) (names []string) {
 	for k := 1; k < len(edges); k++ {
-		name := Numeral(edges[k-1])
+		name := NumberText(edges[k-1])
 		if edges[k] != edges[k-1] {
-			name += " to " + Numeral(edges[k])
+			name += " to " + NumberText(edges[k])
 		}
 		names = append(names, name)
 	}
@@ -74,8 +74,8 @@ func Position(edges []float64, log bool, v float64) float64 {
 	return Column{Edges: edges, Log: log}.position(v)
 }
 
-// Numeral writes a number of the schema's for people, with four digits.
-func Numeral(v float64) string {
+// NumberText writes a number of the schema's for people, with four digits.
+func NumberText(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}

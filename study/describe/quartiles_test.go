@@ -133,7 +133,7 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 	if !ok {
 		t.Fatal("the task asks no statistic")
 	}
-	parts := describe.Parts(p, f.population)
+	parts := describe.AddendsOf(p, f.population)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range draws {
 		total := bodies.Total{Weight: hospitals * recordsEach, Draws: hospitals,
@@ -150,7 +150,7 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 				t.Fatal(err)
 			}
 			released, err := study.ReleaseRequests(context.Background(),
-				privacy.Simulation(rng.Uint64()),
+				privacy.NewSimulation(rng.Uint64()),
 				of.Hash(), requests)
 			if err != nil {
 				t.Fatal(err)
@@ -211,12 +211,12 @@ func TestQuartiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool := auxdata.Virtual(f.pool.X, dataset.Identity(f.schema))
+		pool := auxdata.NewSimulated(f.pool.X, dataset.Identity(f.schema))
 		if err := planning.SetPool(&p, pool); err != nil {
 			t.Fatal(err)
 		}
 		steps := p
-		steps.KindTerms = conformance.Encoded(describe.DefaultTerms())
+		steps.KindTerms = conformance.EncodeTerms(describe.DefaultTerms())
 		truth := map[string]float64{}
 		measured := func(p study.Plan, draws int) map[string]*found {
 			out := map[string]*found{}

@@ -21,10 +21,10 @@ import (
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	q := newCounts(p)
 	switch {
-	case !q.Inside:
+	case !q.CountsCondition:
 		return study.RemovalUnchanged(b)
 	case q.terms.Count:
-		return study.Removal{Bound: &b, Why: "it is one count, which a record moves by 1 whether it comes or goes or another takes its place"}
+		return study.Removal{Bound: &b, Reason: "it is one count, which a record moves by 1 whether it comes or goes or another takes its place"}
 	}
 	gone := q.gone()
 	return study.Removal{Bound: &gone}

@@ -47,10 +47,10 @@ features: [{columns: ["x1..x%d"], kind: numeric, min: 0, max: 2000}]
 			// noise on a sum, in widths of the widest bin
 			sd := math.Sqrt(variance) / float64(2*q.Most)
 			x, worst := q.Columns[0], 0.
-			off := 0.5 - x.Centre
+			off := 0.5 - x.MeanMiddle
 			for range 20000 {
 				v := rng.Float64()
-				first, second := x.Within(v, x.BinOf(v))
+				first, second := x.BinCorrections(v, x.BinOf(v))
 				one := float64(q.steps(first))/float64(2*q.Most) - first
 				two := float64(q.steps(second))/float64(2*q.Most) - second
 				// moments takes the sum of v from the first, that of (v−c)² from both.

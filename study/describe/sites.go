@@ -8,10 +8,10 @@ import (
 // same numbers as in a plan with the total only, and their guarantee holds whoever reads them.
 // Tables are post-processing of these numbers. Bodies are kept, because a sum has no tables of
 // sites.
-type EachParty struct{ Task }
+type EachPartyTask struct{ Task }
 
 // Check reads a body as the sum of a plan without sites would, so both accept the same ones.
-func (e EachParty) Check(body []byte) error {
+func (e EachPartyTask) Check(body []byte) error {
 	sum, err := e.Task.NewSum()
 	if err != nil {
 		return err
@@ -21,7 +21,7 @@ func (e EachParty) Check(body []byte) error {
 
 // PublicBodies returns true, because each body passed its party's ledger and the plan says who
 // reads it.
-func (e EachParty) PublicBodies() bool { return true }
+func (e EachPartyTask) PublicBodies() bool { return true }
 
-// NewSum returns study.ErrKept: bodies are kept, because a sum has no table of a site.
-func (e EachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+// NewSum returns study.ErrNoSum: bodies are kept, because a sum has no table of a site.
+func (e EachPartyTask) NewSum() (study.Sum, error) { return nil, study.ErrNoSum }

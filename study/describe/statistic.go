@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// leastStep is the least integer that a record adds to a count beside sums of Column.Within,
-	// and the only one in plans of before study.FormCommitted.
+	// leastStep is the least integer that a record adds to a count beside sums of
+	// Column.BinCorrections, and the only one in plans of before study.FormCommitted.
 	leastStep = 1024
 	// sumShare is what a record adds to a count, divided by the most that it adds to a sum of
-	// Column.Within. With 8, these sums make Gaussian noise 6 % larger and Laplace noise up to 25
-	// %. In a mean, the noise of such a sum is 4 times a count's noise times the widest bin's
+	// Column.BinCorrections. With 8, these sums make Gaussian noise 6 % larger and Laplace noise up
+	// to 25 %. In a mean, the noise of such a sum is 4 times a count's noise times the widest bin's
 	// width, less than the noise from the counts.
 	sumShare = 8
 	// Up to fineRecords, and up to fineEpsilon, the rounding of the sums is below a tenth of their
@@ -58,8 +58,8 @@ func stepOf(p study.Plan, d, k int64) int64 {
 }
 
 // counts is the statistic of a describe plan: for each group and column, the number of records in
-// each cell; if the column is a number, also two sums (Column.Within); and, under a condition, the
-// number of records that meet it.
+// each cell; if the column is a number, also two sums (Column.BinCorrections); and, under a
+// condition, the number of records that meet it.
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and each site's number of records.
@@ -82,7 +82,7 @@ func stepOf(p study.Plan, d, k int64) int64 {
 //     integers for the sums, from the one record and the plan. So rounding can move a record to
 //     another cell but never into two, and change the integers within ±a.
 //   - A record that fails the condition was replaced by the empty record and marked
-//     (dataset.Records.Outside). That follows from the record's own cells and the plan.
+//     (dataset.Records.FailsCondition). That follows from the record's own cells and the plan.
 //   - The caller guarantees that one party is behind a site. A site counts at most the per-party
 //     number of records (Local), and a larger weight is refused (Weights).
 type counts struct {
@@ -98,11 +98,13 @@ type Layout struct {
 	Columns []Column
 	Group   *Column
 	numbers int64 // columns of numbers
-	Inside  bool  // the first number of the vector counts the records that meet the condition
-	Apart   bool  // each column counts missing values apart, and means divide by the others
-	Step    int64 // integer that a record adds to a count
-	Most    int64 // most that a record adds to a sum of Column.Within, 0 without numbers
-	cells   int
+	// the first number of the vector counts the records that meet the condition
+	CountsCondition bool
+	CountsMissing   bool  // each column counts missing values apart, and means divide by the others
+	Step            int64 // integer that a record adds to a count
+	// most that a record adds to a sum of Column.BinCorrections, 0 without numbers
+	Most  int64
+	cells int
 }
 
 func newCounts(p study.Plan) *counts {
@@ -112,14 +114,14 @@ func newCounts(p study.Plan) *counts {
 
 // LayoutOf returns the places of a plan's counts in the vector.
 func LayoutOf(p study.Plan, t Terms) Layout {
-	l := Layout{Inside: p.Where != "", Apart: countsMissing(p), Step: 1}
-	if l.Inside {
+	l := Layout{CountsCondition: p.Where != "", CountsMissing: countsMissing(p), Step: 1}
+	if l.CountsCondition {
 		l.cells++
 	}
 	if t.Count {
 		return l
 	}
-	all := columnsOf(p.Schema, t, l.Apart)
+	all := columnsOf(p.Schema, t, l.CountsMissing)
 	for _, c := range all {
 		if c.Levels == nil {
 			l.numbers++
@@ -132,7 +134,7 @@ func LayoutOf(p study.Plan, t Terms) Layout {
 	for i, c := range all {
 		if c.Name == t.By {
 			c.First = l.cells
-			l.cells += c.Run()
+			l.cells += c.NumbersPerGroup()
 			l.Group = &c
 			all = append(all[:i:i], all[i+1:]...)
 			break
@@ -142,7 +144,7 @@ func LayoutOf(p study.Plan, t Terms) Layout {
 		if c.First = l.cells; l.Group != nil {
 			c.groups = l.Group.Cells()
 		}
-		l.cells += c.groups * c.Run()
+		l.cells += c.groups * c.NumbersPerGroup()
 		l.Columns = append(l.Columns, c)
 	}
 	return l
@@ -158,7 +160,7 @@ func (l Layout) whole() []Column {
 func (l Layout) parts(out []bodies.Addend, row []float64, class int) []bodies.Addend {
 	add := func(cell int, n int64) { out = append(out, bodies.Addend{Cell: cell, Adds: n}) }
 	group := 0
-	if l.Inside {
+	if l.CountsCondition {
 		add(0, l.Step)
 	}
 	if l.Group != nil {
@@ -169,7 +171,7 @@ func (l Layout) parts(out []bodies.Addend, row []float64, class int) []bodies.Ad
 		k, at := c.of(row, class), c.At(group)
 		add(at+k, l.Step)
 		if c.Levels == nil && k < c.Bins() {
-			first, second := c.Within(row[c.encoded], k)
+			first, second := c.BinCorrections(row[c.encoded], k)
 			at += c.Cells()
 			add(at, l.steps(first))
 			add(at+1, l.steps(second))
@@ -178,13 +180,13 @@ func (l Layout) parts(out []bodies.Addend, row []float64, class int) []bodies.Ad
 	return out
 }
 
-// Parts returns what each record adds to a site's vector, for a checked plan. The site releases the
-// sum with noise.
-func Parts(p study.Plan, r *dataset.Records) [][]bodies.Addend {
+// AddendsOf returns what each record adds to a site's vector, for a checked plan. The site releases
+// the sum with noise.
+func AddendsOf(p study.Plan, r *dataset.Records) [][]bodies.Addend {
 	l := LayoutOf(p, TermsOf(p))
 	out := make([][]bodies.Addend, r.Len())
 	for i, class := range r.Y {
-		if !r.IsOutside(i) {
+		if !r.IsExcluded(i) {
 			out[i] = l.parts(nil, r.X.RawRowView(i), class)
 		}
 	}
@@ -204,7 +206,7 @@ func (l Layout) count(r *dataset.Records) []int64 {
 	out := make([]int64, l.cells)
 	var parts []bodies.Addend
 	for i, class := range r.Y {
-		if r.IsOutside(i) {
+		if r.IsExcluded(i) {
 			continue
 		}
 		parts = l.parts(parts[:0], r.X.RawRowView(i), class)
@@ -232,7 +234,7 @@ func (q *counts) bound() privacy.Bound {
 		L1: 2*step*d + 4*most*numbers, L2sq: 2*step*step*d + 8*most*most*numbers,
 		Cells: int(2*d + sums),
 	}
-	if q.Inside {
+	if q.CountsCondition {
 		gone := q.gone()
 		b.L1, b.L2sq, b.Cells = max(b.L1, gone.L1), max(b.L2sq, gone.L2sq), max(b.Cells, gone.Cells)
 	}
@@ -270,7 +272,7 @@ func (q *counts) Additive(records int64) bool {
 
 func (q *counts) Local(in study.Inputs) ([]int64, int64) {
 	_, most := q.Weights()
-	records := keyed.AtMost(in, q.plan.Unit, most)
+	records := keyed.AtMostRecords(in, q.plan.Unit, most)
 	return q.count(records), int64(records.Len())
 }
 
@@ -286,7 +288,7 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 		return nil, 0, err
 	}
 	most := records
-	if q.Inside {
+	if q.CountsCondition {
 		if v[0] < 0 || v[0]%q.Step != 0 || v[0]/q.Step > records {
 			return nil, 0, fmt.Errorf("read counts: how many records the study is about is no number of %d records", records)
 		}
@@ -304,7 +306,7 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 	}
 	for _, c := range q.Columns {
 		for g, n := range groups {
-			run := v[c.At(g) : c.At(g)+c.Run()]
+			run := v[c.At(g) : c.At(g)+c.NumbersPerGroup()]
 			ok := q.areCounts(run[:c.Cells()], n)
 			for _, sum := range run[c.Cells():] {
 				ok = ok && sum <= n*q.Most && sum >= -n*q.Most

@@ -93,32 +93,32 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 	w := study.Words{
 		CountsMissing: CountsMissing(p),
-		Leaves: fmt.Sprintf("how many of this site's records have each label and a score in each of %d public intervals, for %s, of class %s",
+		DataSent: fmt.Sprintf("how many of this site's records have each label and a score in each of %d public intervals, for %s, of class %s",
 			len(t.Edges[0])+1, what, strings.Join(t.Classes, ", ")),
-		Received: "counts of its records by score and label",
-		Trained:  study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
+		ExactDataReceived: "counts of its records by score and label",
+		Trained:           study.NothingTrained, Neighbours: study.NeighbourText(p), LiarText: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
 	}
 	if t.Model != nil {
-		w.Numbers = t.Model.Map.Dim()
+		w.MaxNumbers = t.Model.Map.Dim()
 	}
 	if t.Program {
-		w.Trained, w.Learner, w.Scored = programWords, learners.AnyClassifier, true
+		w.Trained, w.Learner, w.SiteScores = programWords, learners.AnyClassifier, true
 	}
 	if len(by) > 0 {
-		w.Leaves += ", for each level of " + strings.Join(by, ", ")
+		w.DataSent += ", for each level of " + strings.Join(by, ", ")
 	}
 	if p.Unit == privacy.Party {
-		w.Leaves += fmt.Sprintf(", of at most %d records", t.PerParty)
-		if w.Liar = p.Noise.Trust().LiarInVectors; p.Noise.InClear() {
-			w.Liar = fmt.Sprintf("it can move the result by %d records", t.PerParty)
+		w.DataSent += fmt.Sprintf(", of at most %d records", t.PerParty)
+		if w.LiarText = p.Noise.Trust().LiarInVectors; p.Noise.SumsInClear() {
+			w.LiarText = fmt.Sprintf("it can move the result by %d records", t.PerParty)
 		}
 	} else {
-		w.Leaves += ", and the declared number of records"
+		w.DataSent += ", and the declared number of records"
 	}
 	if n := t.histograms(); n > 1 {
-		w.Leaves += fmt.Sprintf("; these are %d tables, so that a record adds to %d counts and noise is %d times that of one table", n, n, n)
+		w.DataSent += fmt.Sprintf("; these are %d tables, so that a record adds to %d counts and noise is %d times that of one table", n, n, n)
 	}
-	w.Leaves += p.Noise.Trust().Added
+	w.DataSent += p.Noise.Trust().LeavingText
 	return w
 }
 
@@ -133,7 +133,7 @@ type Task struct {
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	h := NewHistograms(p, study.TermsOf[Terms](p))
 	return Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: h,
-		Fresh: 0x6576616c75617465}, h}, nil
+		SearchSeed: 0x6576616c75617465}, h}, nil
 }
 
 // Work implements study.Task. It includes mapping all records and, where results are made, all rows
@@ -143,7 +143,7 @@ func (t Task) Work(records int) (study.Work, error) {
 	if m := t.Histograms.terms.Model; m != nil {
 		each += 3*study.MapSteps(m.Map) + 4*float64(len(m.Weights)*len(m.Weights[0]))
 	}
-	w := study.Work{Rest: t.CommonWork(records) + n*each}
+	w := study.Work{OtherSteps: t.CommonWork(records) + n*each}
 	if t.Histograms.terms.Program { // the party bounds the time of its program
 		w.Shards = 1
 	}

@@ -82,7 +82,7 @@ func pool(t testing.TB, s dataset.Schema) *auxdata.Pool {
 			strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west",
 				""}[rng.IntN(3)], ""}, ","))
 	}
-	return auxdata.Virtual(encode(t, s, rows...).X, dataset.Identity(s))
+	return auxdata.NewSimulated(encode(t, s, rows...).X, dataset.Identity(s))
 }
 
 func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan)) *Histograms {
@@ -451,7 +451,7 @@ func TestWorkOfPool(t *testing.T) {
 	h := made(t, s, Terms{Model: ageModel(t, s)}, nil)
 	of := func(rows int) float64 {
 		x := mat.NewDense(rows, s.Dim(), nil)
-		made, err := Kind{}.New(h.plan, auxdata.Virtual(x, dataset.Identity(s)))
+		made, err := Kind{}.New(h.plan, auxdata.NewSimulated(x, dataset.Identity(s)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -460,7 +460,7 @@ func TestWorkOfPool(t *testing.T) {
 			t.Fatal(err)
 		}
 		plain := made.(Task).CommonWork(10)
-		return w.Rest - plain
+		return w.OtherSteps - plain
 	}
 	if few, many := of(10), of(1000); many < 40*few {
 		t.Errorf("scoring takes %.0f steps with a pool of 10 rows and %.0f with one of 1000", few, many)

@@ -8,8 +8,8 @@ import (
 	"caucus/study"
 )
 
-// Groups are the levels of a column.
-type Groups struct {
+// GroupingColumn are the levels of a column.
+type GroupingColumn struct {
 	Column       string // "" for one group of all records
 	Levels       []string
 	start, width int       // first encoded column; number of encoded levels, 0 for a number
@@ -19,12 +19,12 @@ type Groups struct {
 	apart, flagged bool
 }
 
-var everybody = Groups{Levels: []string{""}} // no grouping
+var everybody = GroupingColumn{Levels: []string{""}} // no grouping
 
 // groupsOf makes the levels of a column. With apart, every column has one for missing values.
-func groupsOf(s dataset.Schema, by Grouping, apart bool) (Groups, error) {
-	fail := func(format string, args ...any) (Groups, error) {
-		return Groups{}, study.PlanError("evaluate.by", format, args...)
+func groupsOf(s dataset.Schema, by Grouping, apart bool) (GroupingColumn, error) {
+	fail := func(format string, args ...any) (GroupingColumn, error) {
+		return GroupingColumn{}, study.PlanError("evaluate.by", format, args...)
 	}
 	blocks := s.Blocks()
 	for _, f := range s.Features {
@@ -32,7 +32,7 @@ func groupsOf(s dataset.Schema, by Grouping, apart bool) (Groups, error) {
 			continue
 		}
 		at := slices.IndexFunc(blocks, func(b dataset.Block) bool { return b.Column == f.Column })
-		g := Groups{Column: f.Column, start: blocks[at].Start, apart: apart}
+		g := GroupingColumn{Column: f.Column, start: blocks[at].Start, apart: apart}
 		if f.Kind == dataset.Categorical {
 			if len(by.Edges) > 0 {
 				return fail("column %q has levels, so it takes no edges", f.Column)
@@ -67,7 +67,7 @@ func groupsOf(s dataset.Schema, by Grouping, apart bool) (Groups, error) {
 }
 
 // Of returns the level of an encoded record. Every row has exactly one level.
-func (g Groups) Of(row []float64) int {
+func (g GroupingColumn) Of(row []float64) int {
 	switch {
 	case g.Column == "":
 		return 0

@@ -22,13 +22,13 @@ import (
 //   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan
 //     (including model, bins, subgroups and thresholds, whoever chose them and why) and, at unit
 //     record, each site's number of records.
-//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): Groups.Of
-//     gives one level, Edges.Bin one bin, and missing values have cells of their own. At unit
-//     record, a record that moves from cell a to cell b changes a histogram by e_b − e_a (unit
-//     vectors of the cells): by 2 in L1 and in L2², in two cells, or not at all if a = b; the sum
-//     stays. H histograms change by 2H in L1, in L2² and in cells. At unit party a histogram x of
-//     at most c records becomes y of at most c, both non-negative, so ‖x − y‖₁ ≤ 2c and ‖x − y‖² ≤
-//     ‖x‖² + ‖y‖² ≤ 2c²; H histograms together change by 2cH and 2c²H.
+//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf):
+//     GroupingColumn.Of gives one level, Edges.Bin one bin, and missing values have cells of their
+//     own. At unit record, a record that moves from cell a to cell b changes a histogram by e_b −
+//     e_a (unit vectors of the cells): by 2 in L1 and in L2², in two cells, or not at all if a = b;
+//     the sum stays. H histograms change by 2H in L1, in L2² and in cells. At unit party a
+//     histogram x of at most c records becomes y of at most c, both non-negative, so ‖x − y‖₁ ≤ 2c
+//     and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; H histograms together change by 2cH and 2c²H.
 //   - Numeric model: counts are integers. Scores are computed in floating point from the one record
 //     and the plan, row by row (Scorer.Of). So rounding can move a record to another cell but never
 //     into two, and moves no other record. A checked model gives no infinite score; a NaN counts as
@@ -43,8 +43,8 @@ type Histograms struct {
 	plan   study.Plan
 	terms  Terms
 	Scorer *Scorer
-	Groups []Groups        // of each grouping; one for all records if the plan has none
-	edges  []binning.Edges // of each judged class's bins
+	Groups []GroupingColumn // of each grouping; one for all records if the plan has none
+	edges  []binning.Edges  // of each judged class's bins
 }
 
 // CountsMissing reports whether every grouping of a plan has a level for missing values.
@@ -58,7 +58,7 @@ func NewHistograms(p study.Plan, t Terms) *Histograms {
 		h.Groups = append(h.Groups, g)
 	}
 	if len(h.Groups) == 0 {
-		h.Groups = []Groups{everybody}
+		h.Groups = []GroupingColumn{everybody}
 	}
 	for _, edges := range t.Edges {
 		h.edges = append(h.edges, edges)
@@ -98,10 +98,10 @@ func (h *Histograms) Cells() (n int) {
 // ReleasedCells is Cells: the counts are released as they are, with noise.
 func (h *Histograms) ReleasedCells() int { return h.Cells() }
 
-// Each calls for each histogram, in the order of their cells: the index of its class in the plan's,
-// the index of its grouping, and its first cell. The cells of a grouping's levels follow one
-// another.
-func (h *Histograms) Each(call func(class, grouping, first int)) {
+// ForEach calls for each histogram, in the order of their cells: the index of its class in the
+// plan's, the index of its grouping, and its first cell. The cells of a grouping's levels follow
+// one another.
+func (h *Histograms) ForEach(call func(class, grouping, first int)) {
 	first := 0
 	for at, s := range h.edges {
 		for g := range h.Groups {
@@ -122,7 +122,7 @@ func (h *Histograms) ClassOf(r *dataset.Records, i int) int {
 // CellsOf appends the cell in which each histogram counts a record: its encoded row, its class
 // (ClassOf), and its score for each judged class, NaN for none.
 func (h *Histograms) CellsOf(row []float64, class int, scores []float64, to []int) []int {
-	h.Each(func(at, g, first int) {
+	h.ForEach(func(at, g, first int) {
 		s := h.edges[at]
 		to = append(to, first+h.Groups[g].Of(row)*CellsOfLevel(s.Bins())+cellOf(s, scores[at],
 			class, h.Scorer.Classes[at]))
@@ -174,7 +174,7 @@ func (h *Histograms) Additive(records int64) bool {
 
 // Local counts a party's records, and returns the counts and their weight.
 func (h *Histograms) Local(in study.Inputs) ([]int64, int64) {
-	records := keyed.AtMost(in, h.plan.Unit, h.most())
+	records := keyed.AtMostRecords(in, h.plan.Unit, h.most())
 	weight := int64(records.Len())
 	if h.plan.Unit == privacy.Party {
 		weight = 1
@@ -198,7 +198,7 @@ func (h *Histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	if h.plan.Unit == privacy.Party {
 		want = -1
 	}
-	h.Each(func(at, g, first int) {
+	h.ForEach(func(at, g, first int) {
 		sum := int64(0)
 		for _, n := range v[first : first+len(h.Groups[g].Levels)*CellsOfLevel(h.edges[at].Bins())] {
 			if n < 0 || n > h.most() {

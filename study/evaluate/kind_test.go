@@ -15,12 +15,12 @@ import (
 
 // TestEvaluateRefusals: a plan is refused if no proof covers it or its terms make no sense.
 func TestEvaluateRefusals(t *testing.T) {
-	schema, _, pool, _ := conformance.Wards(t, 400)
+	schema, _, pool, _ := conformance.HospitalWithPool(t, 400)
 	terms := func(change func(*evaluate.Terms)) func(*study.Plan) {
 		return func(p *study.Plan) {
 			t := conformance.TermsIn[evaluate.Terms](*p)
 			change(&t)
-			p.KindTerms = conformance.Encoded(t)
+			p.KindTerms = conformance.EncodeTerms(t)
 		}
 	}
 	model := func(change func(*evaluate.Model)) func(*study.Plan) {

@@ -58,7 +58,7 @@ func (h *Histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 func (h *Histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 	var scores []float64
 	var err error
-	done := in.InTime(func(ctx context.Context) {
+	done := in.RunInTime(func(ctx context.Context) {
 		scores, err = in.Scorer(ctx, h.plan.Schema, rows)
 	}, nil)
 	if n, _ := rows.Dims(); !done || err != nil || len(scores) != n {

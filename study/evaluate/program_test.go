@@ -29,7 +29,7 @@ func programmed(t testing.TB, s dataset.Schema) *Histograms {
 func answering(r *dataset.Records,
 	scores func(ctx context.Context, x *mat.Dense) ([]float64, error)) study.Inputs {
 	in := study.NewInputs(r, []byte{1})
-	in.Within = func() (context.Context, func(bool)) {
+	in.TimeLimit = func() (context.Context, func(bool)) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		return ctx, func(bool) { cancel() }
 	}

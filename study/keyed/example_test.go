@@ -23,7 +23,7 @@ features:
 	if err != nil {
 		panic(err)
 	}
-	rule := keyed.Rule{Study: study.HashOf([]byte("plan")), Unit: privacy.Record}
+	rule := keyed.SelectionRule{Study: study.HashOf([]byte("plan")), Unit: privacy.Record}
 	chosen := func(ages ...float64) map[float64]bool {
 		records := &dataset.Records{X: mat.NewDense(len(ages), 1, ages), Y: make([]int, len(ages))}
 		cut := keyed.ExactlyN(rule, schema, records, 4, []byte("the site's secret"))

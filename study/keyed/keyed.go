@@ -54,7 +54,7 @@ import (
 //   - Assumed: SHA-256 has no collisions. In Lemma 3, and where the choice of records must stay
 //     secret, HMAC-SHA256 is a random function to everyone without the key.
 type Records struct {
-	rule Rule
+	rule SelectionRule
 	mac  hash.Hash
 	// full names each record by everything that a study sees of the record.
 	full []name
@@ -71,19 +71,19 @@ type name struct {
 
 // Purposes of keys. Each purpose gets a different key.
 const (
-	forCut   = "cut"   // selects records among those with an equal shared part
-	forSlot  = "slot"  // decides how many records of each such group are kept
-	forOrder = "order" // order of sending
-	ForSet   = "set"   // made sets
-	ForBlank = "blank" // the set of a record whose set column is empty
-	ForClass = "class" // the class of a record without a label
+	forCut          = "cut"   // selects records among those with an equal shared part
+	forSlot         = "slot"  // decides how many records of each such group are kept
+	forOrder        = "order" // order of sending
+	PurposeSet      = "set"   // made sets
+	PurposeBlankSet = "blank" // the set of a record whose set column is empty
+	PurposeClass    = "class" // the class of a record without a label
 	// forShard assigns single records to shards, forPatient whole patients, forAlike records with
 	// equal content without the label.
 	forShard, forPatient, forAlike = "shard", "patient", "alike"
 )
 
-// Rule holds what the choices in this package need to know of a plan.
-type Rule struct {
+// SelectionRule holds what the choices in this package need to know of a plan.
+type SelectionRule struct {
 	Study  study.Hash
 	Unit   privacy.Unit
 	Shards int // 0 and 1: no shards
@@ -92,7 +92,7 @@ type Rule struct {
 }
 
 // NewRecords makes the names of a party's records.
-func NewRecords(rule Rule, records *dataset.Records, siteKey []byte) *Records {
+func NewRecords(rule SelectionRule, records *dataset.Records, siteKey []byte) *Records {
 	study := hmac.New(sha256.New, siteKey)
 	study.Write([]byte("study\x00"))
 	study.Write(rule.Study[:])
@@ -141,7 +141,8 @@ func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []b
 	for _, v := range records.X.RawRowView(i) {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 	}
-	if records.IsOutside(i) { // at unit label no condition reads the label (study.Plan checks this)
+	// at unit label no condition reads the label (study.Plan checks this)
+	if records.IsExcluded(i) {
 		b = append(b, 1)
 	}
 	return b
@@ -173,12 +174,14 @@ func (r *Records) nameKey(use string, n name) [sha256.Size]byte {
 	return r.Key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
 }
 
-// Number returns a uniform number that follows from record i and a purpose.
-func (r *Records) Number(use string, i int) uint64 { return Leading(r.nameKey(use, r.full[i])) }
+// UniformNumber returns a uniform number that follows from record i and a purpose.
+func (r *Records) UniformNumber(use string, i int) uint64 {
+	return LeadingNumber(r.nameKey(use, r.full[i]))
+}
 
-// Leading returns the first 8 bytes as a big-endian number, uniform on 0..2⁶⁴−1 to whoever lacks
-// the key.
-func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
+// LeadingNumber returns the first 8 bytes as a big-endian number, uniform on 0..2⁶⁴−1 to whoever
+// lacks the key.
+func LeadingNumber(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
 
 func (r *Records) sorted(use string, names []name) []int {
 	keys, order := make([][sha256.Size]byte, len(names)), make([]int, len(names))
@@ -189,8 +192,9 @@ func (r *Records) sorted(use string, names []name) []int {
 	return order
 }
 
-// Sending returns the records to send at unit label, in the order of sending, at most this number.
-func (r *Records) Sending(most int) []int {
+// SendingOrder returns the records to send at unit label, in the order of sending, at most this
+// number.
+func (r *Records) SendingOrder(most int) []int {
 	order := r.sorted(forOrder, r.shared)
 	return order[:min(most, len(order))]
 }
@@ -225,18 +229,18 @@ func (r *Records) Cut(most int) []int {
 	return slots
 }
 
-// AtMost returns at most this number of a party's records, selected by keys.
-func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
+// AtMostRecords returns at most this number of a party's records, selected by keys.
+func AtMostRecords(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
 	}
-	return in.Records.Select(NewRecords(Rule{Study: in.Study, Unit: u}, in.Records,
+	return in.Records.Select(NewRecords(SelectionRule{Study: in.Study, Unit: u}, in.Records,
 		in.ShardKey()).Cut(int(most)))
 }
 
 // ByPatient reports whether shards keep each patient's records together.
-func (r Rule) ByPatient(records *dataset.Records) bool {
-	return r.Shards > 1 && records.Patient != nil
+func (s SelectionRule) ByPatient(records *dataset.Records) bool {
+	return s.Shards > 1 && records.Patient != nil
 }
 
 // Shards assigns the records to shards, a patient's records to one shard. Each shard is in the
@@ -246,11 +250,11 @@ func (r Rule) ByPatient(records *dataset.Records) bool {
 func (r *Records) Shards(records *dataset.Records) [][]int {
 	out := make([][]int, r.rule.Shards)
 	for _, i := range r.sorted(forShard, r.full) {
-		at := r.Number(forShard, i)
+		at := r.UniformNumber(forShard, i)
 		if patient := textOf(records.Patient, i); patient != "" {
-			at = Leading(r.Key(forPatient, []byte(patient)))
+			at = LeadingNumber(r.Key(forPatient, []byte(patient)))
 		} else if r.rule.Unit == privacy.Label || records.Patient != nil {
-			at = Leading(r.Key(forAlike, appendShared(nil, privacy.Label, records, i)))
+			at = LeadingNumber(r.Key(forAlike, appendShared(nil, privacy.Label, records, i)))
 		}
 		s := at % uint64(r.rule.Shards)
 		out[s] = append(out[s], i)
@@ -267,7 +271,7 @@ func (r *Records) Shards(records *dataset.Records) [][]int {
 // If shards keep patients together, each shard has its part of n and is cut alone. So replacing a
 // patient, with any number of records, moves the records of only two shards. No classifier is
 // trained on empty records.
-func ExactlyN(rule Rule, s dataset.Schema, records *dataset.Records, n int,
+func ExactlyN(rule SelectionRule, s dataset.Schema, records *dataset.Records, n int,
 	key []byte) *dataset.Records {
 	if records.Len() > n || rule.ByPatient(records) {
 		records = records.Select(chosen(rule, records, n, key))
@@ -275,7 +279,7 @@ func ExactlyN(rule Rule, s dataset.Schema, records *dataset.Records, n int,
 	return filled(s, records, n)
 }
 
-func chosen(rule Rule, records *dataset.Records, n int, key []byte) []int {
+func chosen(rule SelectionRule, records *dataset.Records, n int, key []byte) []int {
 	k := NewRecords(rule, records, key)
 	var rows []int
 	if rule.ByPatient(records) {
@@ -312,8 +316,9 @@ func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records 
 	if records.Patient != nil {
 		out.Patient = append(slices.Clone(records.Patient), make([]string, n-have)...)
 	}
-	if records.Outside != nil { // an empty record fails every condition
-		out.Outside = append(slices.Clone(records.Outside), slices.Repeat([]bool{true}, n-have)...)
+	if records.FailsCondition != nil { // an empty record fails every condition
+		out.FailsCondition = append(slices.Clone(records.FailsCondition),
+			slices.Repeat([]bool{true}, n-have)...)
 	}
 	return out
 }

@@ -70,8 +70,8 @@ func TestExactly(t *testing.T) {
 	slices.Reverse(cells)
 	reversed := recordsOf(cells, true)
 	blank := emptyOf(t, s)
-	byPatient := Rule{Unit: privacy.Record, Shards: 3}
-	for name, rule := range map[string]Rule{
+	byPatient := SelectionRule{Unit: privacy.Record, Shards: 3}
+	for name, rule := range map[string]SelectionRule{
 		"party": {Unit: privacy.Party, Shards: 1}, "record": {Unit: privacy.Record}, "label": {Unit: privacy.Label}, "shards": byPatient,
 	} {
 		for n := range 30 {
@@ -99,7 +99,7 @@ func TestExactly(t *testing.T) {
 		for x := range 14 {
 			unlike = append(unlike, cell{x: x})
 		}
-		chosen := func(rule Rule, key []byte) []string {
+		chosen := func(rule SelectionRule, key []byte) []string {
 			return contents(ExactlyN(rule, s, recordsOf(unlike, true), 7, key))
 		}
 		other := rule
@@ -161,7 +161,7 @@ func recordsOf(cells []cell, named bool) *dataset.Records {
 // most two shards differ, also at unit label and for a patient.
 func TestNeighboursStayNeighbours(t *testing.T) {
 	s := wards()
-	rules := map[string]Rule{
+	rules := map[string]SelectionRule{
 		"record": {Unit: privacy.Record}, "label": {Unit: privacy.Label},
 		"column": {Unit: privacy.Record, SetColumn: true}, "counts": {Unit: privacy.Label, SetColumn: true},
 	}
@@ -218,7 +218,7 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 			var out []string
 			for i := range r.Len() {
 				out = append(out,
-					fmt.Sprintf("%x %d", appendRecord(nil, r, i), k.Number(ForSet, i)))
+					fmt.Sprintf("%x %d", appendRecord(nil, r, i), k.UniformNumber(PurposeSet, i)))
 			}
 			return out
 		}
@@ -255,7 +255,7 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 // TestAPatientMovesTwoShards: if one patient replaces another, with any number of records each, all
 // but two shards stay the same, cut or not.
 func TestAPatientMovesTwoShards(t *testing.T) {
-	s, rule := wards(), Rule{Unit: privacy.Record}
+	s, rule := wards(), SelectionRule{Unit: privacy.Record}
 	rapid.Check(t, func(t *rapid.T) {
 		rule.Shards = rapid.IntRange(3, 6).Draw(t, "shards")
 		key := rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(t, "key")
@@ -284,7 +284,7 @@ func TestAPatientMovesTwoShards(t *testing.T) {
 
 // apartShards counts the shards that do not train on the same records in the same order. Records
 // without a label are left out: classify.TestUnlabelledTrainNothing.
-func apartShards(rule Rule, a, b *dataset.Records, key []byte) int {
+func apartShards(rule SelectionRule, a, b *dataset.Records, key []byte) int {
 	x, y := NewRecords(rule, a, key).Shards(a), NewRecords(rule, b, key).Shards(b)
 	trained := func(r *dataset.Records, rows []int) []string {
 		var out []string
@@ -312,7 +312,7 @@ func apartShards(rule Rule, a, b *dataset.Records, key []byte) int {
 // Of 6,000 keys each of six arrangements gets 1,000 with standard deviation 28.9; a deviation of
 // 7.5 of these has probability 7e-14, in each of twelve comparisons. The keys are fixed.
 func TestOrderOfSending(t *testing.T) {
-	s, rule := wards(), Rule{Unit: privacy.Label}
+	s, rule := wards(), SelectionRule{Unit: privacy.Label}
 	sent := func(labels []int, key []byte) (out [3]int) {
 		var file []cell
 		for _, y := range labels {
@@ -322,7 +322,7 @@ func TestOrderOfSending(t *testing.T) {
 		if len(labels) > 3 {
 			r = ExactlyN(rule, s, r, 3, key)
 		}
-		for at, i := range NewRecords(rule, r, key).Sending(5) {
+		for at, i := range NewRecords(rule, r, key).SendingOrder(5) {
 			out[at] = r.Y[i]
 		}
 		return out
@@ -369,17 +369,18 @@ func TestUsesHaveKeysOfTheirOwn(t *testing.T) {
 	r := recordsOf([]cell{{patient: "p"}, {patient: "p"}, {patient: "q"}, {party: "p"}, {x: 1},
 		{y: 1}}, true)
 	for plan := range byte(2) {
-		rule := Rule{Study: study.Hash{plan}, Unit: privacy.Label}
+		rule := SelectionRule{Study: study.Hash{plan}, Unit: privacy.Label}
 		for _, key := range []string{"a", "b"} {
 			k := NewRecords(rule, r, []byte(key))
-			for _, use := range []string{forCut, forSlot, forOrder, ForSet, ForBlank, ForClass,
+			for _, use := range []string{forCut, forSlot, forOrder, PurposeSet, PurposeBlankSet,
+				PurposeClass,
 				forShard, forPatient, forAlike} {
 				for i := range r.Len() {
 					where := fmt.Sprint(plan, key, use, i)
-					if had, ok := seen[k.Number(use, i)]; ok {
+					if had, ok := seen[k.UniformNumber(use, i)]; ok {
 						t.Errorf("%s and %s have one number", had, where)
 					}
-					seen[k.Number(use, i)] = where
+					seen[k.UniformNumber(use, i)] = where
 				}
 			}
 		}
@@ -394,7 +395,7 @@ func BenchmarkExactly(b *testing.B) {
 		data[i] = float64(i)
 	}
 	r := &dataset.Records{X: mat.NewDense(n, d, data), Y: make([]int, n)}
-	for name, rule := range map[string]Rule{"record": {Unit: privacy.Record},
+	for name, rule := range map[string]SelectionRule{"record": {Unit: privacy.Record},
 		"label": {Unit: privacy.Label}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -30,8 +30,8 @@ var kinds = map[string]study.Kind{
 	"survival": survival.Kind{},
 }
 
-// Aggregated lists the kinds and mechanisms that allow study.NoiseAggregators.
-func Aggregated() (names, mechanisms []string) {
+// TwoServerKinds lists the kinds and mechanisms that allow study.NoiseAggregators.
+func TwoServerKinds() (names, mechanisms []string) {
 	for _, name := range Names() {
 		if shared := kinds[name].Shared(); shared != nil {
 			names, mechanisms = append(names, name), append(mechanisms, shared...)
@@ -58,8 +58,8 @@ func Mechanisms() []string {
 	return slices.Compact(all)
 }
 
-// Named finds a kind, or returns a Refusal of the plan's field kind that lists all.
-func Named(name string) (study.Kind, error) {
+// FindKind finds a kind, or returns a Refusal of the plan's field kind that lists all.
+func FindKind(name string) (study.Kind, error) {
 	k, ok := kinds[name]
 	if !ok {
 		return nil, study.PlanError("kind", "%q is not a kind of study this version knows; it knows %v", name, Names())
@@ -67,14 +67,14 @@ func Named(name string) (study.Kind, error) {
 	return k, nil
 }
 
-// RuleOf returns a checked plan's rule for assigning records to shards and sets.
-func RuleOf(p study.Plan) keyed.Rule {
+// SelectionRuleOf returns a checked plan's rule for assigning records to shards and sets.
+func SelectionRuleOf(p study.Plan) keyed.SelectionRule {
 	canonical, err := p.Canonical()
 	if err != nil {
 		panic(err)
 	}
-	w := WordsOf(p)
-	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards,
+	w := Explain(p)
+	return keyed.SelectionRule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards,
 		SetColumn: w.SetColumn}
 }
 
@@ -83,7 +83,7 @@ func RuleOf(p study.Plan) keyed.Rule {
 // without a kind, which reads a source alone, does neither.
 func RecordSchema(p study.Plan) dataset.Schema {
 	s, w := p.Schema, study.Words{}
-	if kind, err := Named(p.Kind); err == nil {
+	if kind, err := FindKind(p.Kind); err == nil {
 		w = kind.Words(p)
 	}
 	if s.MarkMissing = w.CountsMissing; !w.SetColumn {
@@ -95,7 +95,7 @@ func RecordSchema(p study.Plan) dataset.Schema {
 // NewTask makes a checked plan's task. It refuses a pool of another digest than the plan's, by
 // study.ErrContribution.
 func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
-	kind, err := Named(p.Kind)
+	kind, err := FindKind(p.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func ReadTask(p study.Plan, canonical []byte) (study.Task, error) {
 
 // Check refuses a plan that is incomplete or contradictory, or whose guarantee has no proof.
 func Check(p study.Plan) error {
-	kind, err := Named(p.Kind)
+	kind, err := FindKind(p.Kind)
 	if err != nil {
 		return err
 	}
@@ -129,10 +129,10 @@ func Check(p study.Plan) error {
 		return err
 	}
 	if p.Noise.Shared() && kind.Shared() == nil {
-		names, _ := Aggregated()
+		names, _ := TwoServerKinds()
 		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, names)
 	}
-	if p.ByL2 && !ChargesByL2(p) {
+	if p.ChargeByL2 && !ChargesByL2(p) {
 		return study.PlanError("rho_by_l2", "no part of a %s study's noise by %q is charged by L2: leave it out", p.Kind, p.Mechanism)
 	}
 	return kind.Check(p)
@@ -163,9 +163,9 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// Claimed returns a release's plan after checking that the release is of this program's form
+// ClaimedPlan returns a release's plan after checking that the release is of this program's form
 // (study.ManifestForm) and of the plan's kind. Who reads its result calls results.CheckedPlan.
-func Claimed(r study.Release) (study.Plan, error) {
+func ClaimedPlan(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)
 	}
@@ -179,19 +179,19 @@ func Claimed(r study.Release) (study.Plan, error) {
 	return p, nil
 }
 
-// WordsOf explains a checked plan. It panics for an unknown kind, which no checked plan has.
-func WordsOf(p study.Plan) study.Words {
-	kind, err := Named(p.Kind)
+// Explain explains a checked plan. It panics for an unknown kind, which no checked plan has.
+func Explain(p study.Plan) study.Words {
+	kind, err := FindKind(p.Kind)
 	if err != nil {
 		panic(err)
 	}
 	return kind.Words(p).AtUnit(p)
 }
 
-// MissingWords says of a checked plan that it does not count missing cells, and what stands for
+// MissingText says of a checked plan that it does not count missing cells, and what stands for
 // those of each column; "" if it counts them. It follows from the plan alone.
-func MissingWords(p study.Plan) string {
-	if WordsOf(p).CountsMissing {
+func MissingText(p study.Plan) string {
+	if Explain(p).CountsMissing {
 		return ""
 	}
 	words := p.Schema.FilledText(func(string) bool { return true })
@@ -203,7 +203,7 @@ func MissingWords(p study.Plan) string {
 
 // UnderRemoval calls study.UnderRemoval for the plan's kind.
 func UnderRemoval(p study.Plan, costs []study.ReleaseCost) (epsilon float64, why string) {
-	kind, err := Named(p.Kind)
+	kind, err := FindKind(p.Kind)
 	if err != nil {
 		return 0, err.Error()
 	}

@@ -45,32 +45,32 @@ func TestLabelsRefusals(t *testing.T) {
 		"unknown loss": {func(p *study.Plan) {
 			t := conformance.TermsIn[labels.Terms](*p)
 			t.Loss = "zero-one"
-			p.KindTerms = conformance.Encoded(t)
+			p.KindTerms = conformance.EncodeTerms(t)
 		}, "barrier-hinge"},
 		"unknown risk": {func(p *study.Plan) {
 			t := conformance.TermsIn[labels.Terms](*p)
 			t.Risk = "f1"
-			p.KindTerms = conformance.Encoded(t)
+			p.KindTerms = conformance.EncodeTerms(t)
 		}, "auc"},
 		"unknown correction": {func(p *study.Plan) {
 			t := conformance.TermsIn[labels.Terms](*p)
 			t.Correction = "up"
-			p.KindTerms = conformance.Encoded(t)
+			p.KindTerms = conformance.EncodeTerms(t)
 		}, "forward"},
 		"forward hinge": {func(p *study.Plan) {
 			t := conformance.TermsIn[labels.Terms](*p)
 			t.Loss, t.Correction = "hinge", "forward"
-			p.KindTerms = conformance.Encoded(t)
+			p.KindTerms = conformance.EncodeTerms(t)
 		}, "logistic, squared or savage"},
 		"forward for auc": {func(p *study.Plan) {
 			t := conformance.TermsIn[labels.Terms](*p)
 			t.Risk, t.Correction = "auc", "forward"
-			p.KindTerms = conformance.Encoded(t)
+			p.KindTerms = conformance.EncodeTerms(t)
 		}, "for risk accuracy"},
 		"no records": {func(p *study.Plan) {
 			t := conformance.TermsIn[labels.Terms](*p)
 			t.MaxRecords = 0
-			p.KindTerms = conformance.Encoded(t)
+			p.KindTerms = conformance.EncodeTerms(t)
 		}, "max_records"},
 		"one class": {func(p *study.Plan) { p.Schema.Label.Classes = []string{"only"} }, "schema"},
 	} {
@@ -96,7 +96,7 @@ func TestLabelsRefusals(t *testing.T) {
 func realBody(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte,
 	*privacy.Ledger) {
 	t.Helper()
-	body, _, ledger := conformance.Settled(t, p, pool, in,
+	body, _, ledger := conformance.SettleBody(t, p, pool, in,
 		privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
 	return body, ledger
 }
@@ -120,7 +120,7 @@ func TestLabelsKept(t *testing.T) {
 		return s
 	}
 	if s, err := conformance.TaskOf(t, p, pool).NewSum(); s != nil ||
-		!errors.Is(err, study.ErrKept) {
+		!errors.Is(err, study.ErrNoSum) {
 		t.Errorf("a sum %v, %v", s, err)
 	}
 	straight := fresh()
@@ -132,12 +132,12 @@ func TestLabelsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, _ := straight.Summed().MarshalBinary()
+	want, _ := straight.Contributions().MarshalBinary()
 	other := fresh()
 	for _, i := range []int{4, 1, 3, 0, 2} {
 		other.Add(bodies[i])
 	}
-	if got, _ := other.Summed().MarshalBinary(); !bytes.Equal(got, want) {
+	if got, _ := other.Contributions().MarshalBinary(); !bytes.Equal(got, want) {
 		t.Error("the order of arrival changed the bodies")
 	}
 	if read, n, err := study.ParseBodies(want); err != nil || n != 5 {
@@ -164,10 +164,10 @@ func TestLabelsKept(t *testing.T) {
 			t.Errorf("%s: have %v, want ErrContribution", name, err)
 		}
 	}
-	if got, _ := straight.Summed().MarshalBinary(); !bytes.Equal(got, want) {
+	if got, _ := straight.Contributions().MarshalBinary(); !bytes.Equal(got, want) {
 		t.Error("a refused contribution changed the bodies")
 	}
-	result, err := conformance.TaskOf(t, p, pool).Finish(straight.Summed(), nil)
+	result, err := conformance.TaskOf(t, p, pool).Finish(straight.Contributions(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestLabelsKept(t *testing.T) {
 		len(r.Classifier.Weights) != pool.Dim() {
 		t.Errorf("%d records, %d weights", r.Records, len(r.Classifier.Weights))
 	}
-	for _, of := range []study.Contributions{fresh().Summed(), {Contributions: 5}} {
+	for _, of := range []study.Contributions{fresh().Contributions(), {Contributions: 5}} {
 		if _, err := conformance.TaskOf(t, p, pool).Finish(of, nil); err == nil {
 			t.Error("a result of nothing")
 		}
@@ -244,7 +244,7 @@ func TestLabelsOrder(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.LabelsPlan(schema, pool, m)
 	order := func(r *dataset.Records, key string, most int) []int {
-		return keyed.NewRecords(kinds.RuleOf(p), r, []byte(key)).Sending(most)
+		return keyed.NewRecords(kinds.SelectionRuleOf(p), r, []byte(key)).SendingOrder(most)
 	}
 	whole := order(records, "a", 1<<20)
 	if got := slices.Sorted(slices.Values(whole)); !slices.Equal(got,
@@ -274,10 +274,10 @@ func TestProposeLabels(t *testing.T) {
 	c := public.DefaultHospitalConfig()
 	c.Records = 400
 	table, schema := public.Hospitals(c)
-	made, err := planning.Propose(study.Proposal{Name: "labels", Kind: "labels",
+	made, err := planning.ProposePlan(study.Proposal{Name: "labels", Kind: "labels",
 		Roster: []study.PartyID{"a",
 			"b"}, Records: 3000, Map: dataset.Components{Project: 10},
-		KindTerms: conformance.Encoded(labels.Terms{Loss: "ramp"})}, schema, table)
+		KindTerms: conformance.EncodeTerms(labels.Terms{Loss: "ramp"})}, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}

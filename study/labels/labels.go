@@ -41,8 +41,8 @@ func DefaultTerms() Terms {
 		Correction: aggregation.CorrectionBackward, MaxRecords: 20_000}
 }
 
-// MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
-const MostRecords = 1 << 20
+// MaxRecordsLimit bounds MaxRecords, so that a body stays below a gigabyte.
+const MaxRecordsLimit = 1 << 20
 
 // DefaultCorrection is none for two classes and a symmetric loss, which needs no correction, else
 // backward.
@@ -73,7 +73,7 @@ func (Kind) Check(p study.Plan) error {
 	if p.Unit != privacy.Label {
 		return study.PlanError("unit", "a labels study shows features and hides only labels, so it cannot hide a %s: use unit label, or a kind of study that hides records", p.Unit)
 	}
-	if !p.Noise.AtSite() {
+	if !p.Noise.AddedAtSite() {
 		return study.PlanError("noise", "labels leave a party only through its own ledger: use noise site")
 	}
 	var t Terms
@@ -83,8 +83,8 @@ func (Kind) Check(p study.Plan) error {
 	if err := p.DecodeTerms(&t); err != nil {
 		return err
 	}
-	if n := t.MaxRecords; n < 1 || n > MostRecords {
-		return study.PlanError("labels", "max_records is %d: give the most records one party sends, 1 to %d", n, MostRecords)
+	if n := t.MaxRecords; n < 1 || n > MaxRecordsLimit {
+		return study.PlanError("labels", "max_records is %d: give the most records one party sends, 1 to %d", n, MaxRecordsLimit)
 	}
 	m, err := responseOf(p)
 	if err != nil {
@@ -161,13 +161,13 @@ func releaseTerms(p study.Plan) (study.ReleaseTerms, error) {
 // Words say that features leave in clear, record by record, and that only labels have noise.
 func (Kind) Words(p study.Plan) study.Words {
 	return study.Words{
-		Leaves:   "the mapped features of every record, in clear, beside its label; only the label is privatised, by this site, before anything leaves",
-		Received: "features", Trained: study.NothingTrained, InClear: p.Schema.FeatureColumns(), Neighbours: study.OneUnit(p),
+		DataSent:          "the mapped features of every record, in clear, beside its label; only the label is privatised, by this site, before anything leaves",
+		ExactDataReceived: "features", Trained: study.NothingTrained, InClear: p.Schema.FeatureColumns(), Neighbours: study.NeighbourText(p),
 		NotProtected: []string{
 			"features from the coordinator: those of each record leave its party in clear, after the plan's map; the guarantee is for labels",
 			"features from readers of the release: its classifier is fitted to them without noise",
 		},
-		Liar: study.LiesInRecords,
+		LiarText: study.LiesInRecords,
 	}
 }
 
@@ -176,7 +176,7 @@ func (Kind) Words(p study.Plan) study.Words {
 type Task struct {
 	study.TaskBase
 	terms    study.ReleaseTerms
-	released bodies.AtParties
+	released bodies.PartyReleases
 	most     int // largest number of records of a contribution
 }
 
@@ -186,7 +186,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	released, err := bodies.ReleasedAtParties(p, t)
+	released, err := bodies.NewPartyReleases(p, t)
 	return Task{study.NewTaskBase(Kind{}, p, pool), t, released,
 		study.TermsOf[Terms](p).MaxRecords}, err
 }
@@ -195,9 +195,10 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 // number of records.
 func (t Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	p, terms := t.Plan(), t.terms
-	records := in.Records.Select(keyed.NewRecords(keyed.Rule{Study: t.Hash(), Unit: p.Unit},
+	records := in.Records.Select(keyed.NewRecords(keyed.SelectionRule{Study: t.Hash(),
+		Unit: p.Unit},
 		in.Records,
-		in.ShardKey()).Sending(t.most))
+		in.ShardKey()).SendingOrder(t.most))
 	n := records.Len()
 	head := binary.AppendUvarint(nil, uint64(n))
 	if n == 0 {
@@ -206,7 +207,7 @@ func (t Task) Contribute(in study.Inputs) (study.Contribution, error) {
 		}}, nil
 	}
 	// Clip: two bodies must not share bytes
-	head = slices.Clip(bodies.AppendFeatures(head, p.Mapped(records)))
+	head = slices.Clip(bodies.AppendFeatures(head, p.MapRecords(records)))
 	values := make([]int64, n)
 	for i, y := range records.Y {
 		values[i] = int64(y)
@@ -249,6 +250,6 @@ func (t Task) Reservations(records int) ([]study.Reservation, error) {
 
 // Work is the common work and that of encoding the features.
 func (t Task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: t.CommonWork(records) +
+	return study.Work{OtherSteps: t.CommonWork(records) +
 		float64(records)*float64(t.Plan().Map.Dim())*16}, nil
 }

@@ -13,8 +13,8 @@ func (t Task) Check(body []byte) error {
 	return err
 }
 
-// NewSum returns study.ErrKept, because contributions are not added up.
-func (t Task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+// NewSum returns study.ErrNoSum, because contributions are not added up.
+func (t Task) NewSum() (study.Sum, error) { return nil, study.ErrNoSum }
 
 // PublicBodies returns false, because only the coordinator may see the features.
 func (t Task) PublicBodies() bool { return false }

@@ -14,8 +14,8 @@ import (
 )
 
 // Conclude settles the requests of the folded sum through the aggregator's ledger, and makes the
-// release document. For a study.BodyKeeper it releases nothing, and returns study.ErrOtherBodies if
-// the stored bodies are not those in the receipts. A second call after a crash gives the same
+// release document. For a study.BodyKeeper it releases nothing, and returns study.ErrBodiesChanged
+// if the stored bodies are not those in the receipts. A second call after a crash gives the same
 // publications at no further cost. The caller fills in plan bytes and software.
 func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Contributions,
 	ledger *privacy.Ledger) (study.Release, error) {
@@ -32,7 +32,7 @@ func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Contribu
 	var requests []study.Request
 	var published []privacy.Published
 	if of.Sum != nil {
-		if requests, published, err = s.Settle(ctx, of.Sum, ledger); err != nil {
+		if requests, published, err = s.MakeReleases(ctx, of.Sum, ledger); err != nil {
 			return fail(err)
 		}
 	}
@@ -81,9 +81,9 @@ func (s *Study) gathered(t study.Task, of study.Contributions) (study.Contributi
 	_, keeps := t.(study.BodyKeeper)
 	switch {
 	case keeps && of.Sum == nil && of.Bodies != nil:
-		of.Weight, of.Bodies = 0, s.Held(of.Bodies)
-		if t.Words().Named {
-			of.Senders = s.ByBody()
+		of.Weight, of.Bodies = 0, s.ReceivedBodies(of.Bodies)
+		if t.Words().ShownByName {
+			of.Senders = s.ContributorsByBody()
 		}
 	case !keeps && of.Sum != nil && of.Bodies == nil:
 		of.Weight = of.Sum.Weight()
@@ -93,19 +93,20 @@ func (s *Study) gathered(t study.Task, of study.Contributions) (study.Contributi
 	return of, nil
 }
 
-// Settle makes the releases that the sum requests. Each request has a digest of all contributions
-// (contents). Suppose that a coordinator restored from an old backup has only seven of eight
-// contributions, and that its ledger has already released their sum. Because the digest differs,
-// the ledger returns privacy.ErrConflict. Otherwise its answer about eight parties would be taken
-// for an answer about seven.
-func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledger) ([]study.Request,
+// MakeReleases makes the releases that the sum requests. Each request has a digest of all
+// contributions (contents). Suppose that a coordinator restored from an old backup has only seven
+// of eight contributions, and that its ledger has already released their sum. Because the digest
+// differs, the ledger returns privacy.ErrConflict. Otherwise its answer about eight parties would
+// be taken for an answer about seven.
+func (s *Study) MakeReleases(ctx context.Context, sum study.Sum,
+	ledger *privacy.Ledger) ([]study.Request,
 	[]privacy.Published, error) {
 	requests, err := sum.Requests(len(s.Received))
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, r := range requests {
-		requests[i].From = s.contents(r.From)
+		requests[i].SourceDigest = s.contents(r.SourceDigest)
 	}
 	published, err := study.ReleaseRequests(ctx, ledger, s.Hash, requests)
 	return requests, published, err
@@ -135,7 +136,7 @@ func support(ctx context.Context, r *study.Release, t study.Task, of study.Contr
 		if err != nil {
 			return err
 		}
-		line, found, err := ledger.Line(ctx, p.ID)
+		line, found, err := ledger.FindLine(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -154,13 +155,13 @@ func public(s study.Contributions, t study.Task) bool {
 	if k, ok := t.(study.BodyKeeper); ok {
 		return k.PublicBodies()
 	}
-	return s.Sum.Public()
+	return s.Sum.ReadersMaySee()
 }
 
 // ConcludeShares makes the release document from both servers' releases of their shares. It spends
 // nothing. The caller fills in plan bytes and software.
 func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Contributions,
-	published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release,
+	published []privacy.Published, by study.TwoServerProof, ledger *privacy.Ledger) (study.Release,
 	error) {
 	fail := func(err error) (study.Release, error) {
 		return study.Release{}, fmt.Errorf("conclude study: %w", err)
@@ -186,7 +187,7 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Co
 		}
 		r.Published = append(r.Published, b)
 	}
-	line, found, err := ledger.Line(ctx, published[0].ID)
+	line, found, err := ledger.FindLine(ctx, published[0].ID)
 	if err == nil && !found {
 		err = fmt.Errorf("the ledger has no entry of publication %s", published[0].ID)
 	}
@@ -197,15 +198,15 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Co
 	return r, nil
 }
 
-// Held iterates over bodies. It fails with study.ErrOtherBodies unless they are exactly the
-// received bodies.
-func (s *Study) Held(bodies study.Bodies) study.Bodies {
+// ReceivedBodies iterates over bodies. It fails with study.ErrBodiesChanged unless they are exactly
+// the received bodies.
+func (s *Study) ReceivedBodies(bodies study.Bodies) study.Bodies {
 	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
 	return func(yield func([]byte, error) bool) {
 		at := 0
 		for body, err := range bodies {
 			if err == nil && (at == len(want) || sha256.Sum256(body) != want[at]) {
-				err = fmt.Errorf("%w: number %d of %d differs", study.ErrOtherBodies, at+1,
+				err = fmt.Errorf("%w: number %d of %d differs", study.ErrBodiesChanged, at+1,
 					len(want))
 			}
 			if err != nil {
@@ -217,13 +218,13 @@ func (s *Study) Held(bodies study.Bodies) study.Bodies {
 			}
 		}
 		if at < len(want) {
-			yield(nil, fmt.Errorf("%w: %d of %d are there", study.ErrOtherBodies, at, len(want)))
+			yield(nil, fmt.Errorf("%w: %d of %d are there", study.ErrBodiesChanged, at, len(want)))
 		}
 	}
 }
 
-// ByBody lists the contributors in the order of their bodies (study.Bodies).
-func (s *Study) ByBody() []study.PartyID {
+// ContributorsByBody lists the contributors in the order of their bodies (study.Bodies).
+func (s *Study) ContributorsByBody() []study.PartyID {
 	return slices.SortedFunc(maps.Keys(s.Received), func(a, b study.PartyID) int {
 		return cmp.Or(s.Received[a].Compare(s.Received[b]), cmp.Compare(a, b))
 	})

@@ -15,14 +15,14 @@ func Example() {
 	h := study.HashOf([]byte("the plan's canonical bytes"))
 	s := life.New(p, h)
 	for _, e := range []life.Event{
-		life.Opened{},
-		life.Contributed{Party: "a", Plan: h, Body: study.BodyDigest{1}},
-		life.Contributed{Party: "b", Plan: h, Body: study.BodyDigest{2}},
+		life.StudyOpened{},
+		life.ContributionReceived{Party: "a", Plan: h, Body: study.BodyDigest{1}},
+		life.ContributionReceived{Party: "b", Plan: h, Body: study.BodyDigest{2}},
 	} {
 		effects, err := s.Step(e)
 		fmt.Println(s.State, len(effects), err)
 	}
-	_, err := s.Step(life.Contributed{Party: "c", Plan: h})
+	_, err := s.Step(life.ContributionReceived{Party: "c", Plan: h})
 	fmt.Println(err)
 	// Output:
 	// open 1 <nil>

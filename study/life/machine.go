@@ -16,7 +16,7 @@ type Snapshot struct {
 	Received map[study.PartyID]study.BodyDigest // digests of the contributions
 	// parties in Received whose bytes are lost; they must send the same bytes again
 	Lost  map[study.PartyID]bool
-	Chain *study.Chain // the plan's amendments; nil if there are none
+	Chain *study.AmendmentChain // the plan's amendments; nil if there are none
 }
 
 // Study is a pure state machine: events in, effects out. Its driver carries out the effects in
@@ -30,7 +30,7 @@ type Study struct {
 }
 
 // New starts a draft. h must be the hash of p's canonical bytes.
-func New(p study.Plan, h study.Hash) *Study { return Restore(p, h, Snapshot{State: study.InDraft}) }
+func New(p study.Plan, h study.Hash) *Study { return Restore(p, h, Snapshot{State: study.Draft}) }
 
 // Restore continues from what was stored, without effects: the driver then asks what is left to do.
 // It keeps the snapshot's maps.
@@ -42,7 +42,7 @@ func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 		s.Lost = map[study.PartyID]bool{}
 	}
 	if s.Chain == nil {
-		s.Chain = study.NewChain(p, h)
+		s.Chain = study.NewAmendmentChain(p, h)
 	}
 	st := &Study{Plan: p, Hash: h, Snapshot: s, roster: make(map[study.PartyID]bool, len(p.Roster))}
 	for _, party := range p.Roster {
@@ -55,55 +55,57 @@ func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 type Event interface{ event() }
 
 type (
-	Opened struct{} // an operator opened the study
-	// Contributed says that an authenticated party sent a body that the task's Checker accepts.
-	Contributed struct {
+	StudyOpened struct{} // an operator opened the study
+	// ContributionReceived says that an authenticated party sent a body that the task's Checker
+	// accepts.
+	ContributionReceived struct {
 		Party study.PartyID
 		Plan  study.Hash
 		Body  study.BodyDigest
 	}
-	Returned struct{ Party study.PartyID } // a party sent its lost bytes again
+	ContributionReturned struct{ Party study.PartyID } // a party sent its lost bytes again
 	// DeadlinePassed says that the driver's clock reached the deadline in force. A repetition
 	// changes nothing.
 	DeadlinePassed struct{}
-	// ShareReached says that the seal rule's quiet time has passed. The machine checks the number.
-	ShareReached struct{}
-	Closed       struct{} // an operator wants no more contributions
-	// Amended says that the coordinator signed an amendment. Charged reports whether the
+	// QuietTimePassed says that the seal rule's quiet time has passed. The machine checks the
+	// number.
+	QuietTimePassed struct{}
+	StudyClosed     struct{} // an operator wants no more contributions
+	// StudyAmended says that the coordinator signed an amendment. Charged reports whether the
 	// coordinator's ledger was charged; a failed study then stays failed.
-	Amended struct {
+	StudyAmended struct {
 		Document []byte
 		Charged  bool
 	}
-	// FoldDone says that this number of contributions was added up or, for a Keeper, found
+	// SumDone says that this number of contributions was added up or, for a Keeper, found
 	// unchanged.
-	FoldDone    struct{ Contributions int }
+	SumDone     struct{ Contributions int }
 	ReleaseDone struct{} // the ledger released, and the result is stored
 	// SumLost says that the folded sum, or some kept bodies, are damaged. Parties must then send
 	// all contributions again or, if bodies are kept, the damaged ones.
 	SumLost struct{}
-	// Resealed seals the study again without parties whose contributions stay lost. The ledger has
-	// no entry yet.
-	Resealed struct{ Without []study.PartyID }
-	// Refuted says that both servers refused these parties' contributions, because their proofs are
-	// wrong.
-	Refuted   struct{ Parties []study.PartyID }
-	Cancelled struct{ Reason string } // an operator gave up, or an aggregator cannot continue
+	// SealedWithoutLost seals the study again without parties whose contributions stay lost. The
+	// ledger has no entry yet.
+	SealedWithoutLost struct{ Without []study.PartyID }
+	// ProofsRefuted says that both servers refused these parties' contributions, because their
+	// proofs are wrong.
+	ProofsRefuted  struct{ Parties []study.PartyID }
+	StudyCancelled struct{ Reason string } // an operator gave up, or an aggregator cannot continue
 )
 
-func (Opened) event()         {}
-func (Contributed) event()    {}
-func (Returned) event()       {}
-func (DeadlinePassed) event() {}
-func (ShareReached) event()   {}
-func (Closed) event()         {}
-func (Amended) event()        {}
-func (FoldDone) event()       {}
-func (ReleaseDone) event()    {}
-func (SumLost) event()        {}
-func (Resealed) event()       {}
-func (Refuted) event()        {}
-func (Cancelled) event()      {}
+func (StudyOpened) event()          {}
+func (ContributionReceived) event() {}
+func (ContributionReturned) event() {}
+func (DeadlinePassed) event()       {}
+func (QuietTimePassed) event()      {}
+func (StudyClosed) event()          {}
+func (StudyAmended) event()         {}
+func (SumDone) event()              {}
+func (ReleaseDone) event()          {}
+func (SumLost) event()              {}
+func (SealedWithoutLost) event()    {}
+func (ProofsRefuted) event()        {}
+func (StudyCancelled) event()       {}
 
 // Effect is something that the driver must do.
 type Effect interface{ effect() }
@@ -154,61 +156,61 @@ func (MakeRelease) effect()         {}
 // contribution sent again, a second deadline) change nothing.
 func (s *Study) Step(e Event) ([]Effect, error) {
 	switch e := e.(type) {
-	case Opened:
+	case StudyOpened:
 		if s.State == study.Open {
 			return nil, nil
 		}
-		if s.State != study.InDraft {
+		if s.State != study.Draft {
 			return nil, fmt.Errorf("open study: %w, and cannot be opened any more: it is %s", study.ErrNotOpen, s.State)
 		}
 		return s.enter(study.Open, ""), nil
-	case Contributed:
+	case ContributionReceived:
 		return s.contributed(e)
-	case Returned:
+	case ContributionReturned:
 		return s.returned(e), nil
 	case DeadlinePassed:
 		if s.State != study.Open {
 			return nil, nil
 		}
 		return s.end(""), nil
-	case ShareReached:
-		if !s.Enough() {
+	case QuietTimePassed:
+		if !s.MaySealEarly() {
 			return nil, nil
 		}
 		return s.end(study.SealedByRule), nil
-	case Closed:
+	case StudyClosed:
 		if s.State != study.Open {
 			return nil, fmt.Errorf("close study: %w: it is %s", study.ErrNotOpen, s.State)
 		}
-		if have, least := s.Have(), s.Ending().Minimum; have < least {
+		if have, least := s.StoredContributions(), s.Ending().Minimum; have < least {
 			return nil, fmt.Errorf("close study: %w: minimum %d, have %d: wait for more, or give it up with caucus study cancel", study.ErrTooFew, least, have)
 		}
 		return s.end(study.SealedByOperator), nil
-	case Amended:
+	case StudyAmended:
 		return s.amended(e)
 	case SumLost:
-		if s.State != study.Sealed && s.State != study.Folded {
+		if s.State != study.Sealed && s.State != study.Summed {
 			return nil, nil
 		}
 		return s.seal(s.Reason), nil // seal again, with the same contributions
-	case Resealed:
+	case SealedWithoutLost:
 		return s.resealed(e), nil
-	case Refuted:
+	case ProofsRefuted:
 		return s.refuted(e), nil
-	case FoldDone:
+	case SumDone:
 		if s.State != study.Sealed {
 			return nil, nil
 		}
 		if e.Contributions != len(s.Received) {
 			return s.fail(fmt.Sprintf("folded %d contributions, sealed %d; the coordinator spent nothing", e.Contributions, len(s.Received))), nil
 		}
-		return append(s.enter(study.Folded, s.Reason), MakeRelease{len(s.Received)}), nil
+		return append(s.enter(study.Summed, s.Reason), MakeRelease{len(s.Received)}), nil
 	case ReleaseDone:
-		if s.State != study.Folded {
+		if s.State != study.Summed {
 			return nil, nil
 		}
 		return s.enter(study.Released, s.Reason), nil
-	case Cancelled:
+	case StudyCancelled:
 		if s.State == study.Released || s.State == study.Failed {
 			return nil, fmt.Errorf("cancel study: it is %s already", s.State)
 		}
@@ -222,25 +224,26 @@ func (s *Study) Resume() []Effect {
 	switch s.State {
 	case study.Sealed:
 		return []Effect{FoldSum{len(s.Received)}}
-	case study.Folded:
+	case study.Summed:
 		return []Effect{MakeRelease{len(s.Received)}}
 	}
 	return nil
 }
 
-func (s *Study) contributed(e Contributed) ([]Effect, error) {
+func (s *Study) contributed(e ContributionReceived) ([]Effect, error) {
 	if !s.roster[e.Party] {
 		return nil, fmt.Errorf("contribute to study: %w: %s", study.ErrNotEnrolled, e.Party)
 	}
 	if e.Plan != s.Hash {
-		return nil, fmt.Errorf("contribute to study: %w: it names %s, the study is %s", study.ErrOtherPlan, e.Plan, s.Hash)
+		return nil, fmt.Errorf("contribute to study: %w: it names %s, the study is %s", study.ErrDifferentPlan, e.Plan, s.Hash)
 	}
 	if had, ok := s.Received[e.Party]; ok {
 		if had == (study.BodyDigest{}) {
 			return nil, fmt.Errorf("contribute to study: %w: this party's contribution is in it, and the receipt is not kept here any more", study.ErrNotOpen)
 		}
 		if had != e.Body {
-			return nil, fmt.Errorf("contribute to study: %w: resend the first", study.ErrOtherBytes)
+			return nil, fmt.Errorf("contribute to study: %w: resend the first",
+				study.ErrDifferentUpload)
 		}
 		return []Effect{SendReceipt{e.Party, e.Body}}, nil
 	}
@@ -263,19 +266,20 @@ func (s *Study) forgotten() bool {
 	return false
 }
 
-// Have returns the number of contributions whose bytes are stored.
-func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
+// StoredContributions returns the number of contributions whose bytes are stored.
+func (s *Study) StoredContributions() int { return len(s.Received) - len(s.Lost) }
 
 // Ending is the ending in force: Step has checked each amendment in it against the plan.
 func (s *Study) Ending() study.Ending { return s.Chain.Ending() }
 
-// Enough reports whether the seal rule in force lets the study seal before its deadline.
-func (s *Study) Enough() bool {
-	return s.State == study.Open && s.Have() >= s.Ending().Enough(len(s.Plan.Roster))
+// MaySealEarly reports whether the seal rule in force lets the study seal before its deadline.
+func (s *Study) MaySealEarly() bool {
+	return s.State == study.Open && s.StoredContributions() >= s.Ending().SealCount(
+		len(s.Plan.Roster))
 }
 
 func (s *Study) sealIfAll() []Effect {
-	if s.State != study.Open || s.Have() < len(s.Plan.Roster) {
+	if s.State != study.Open || s.StoredContributions() < len(s.Plan.Roster) {
 		return nil
 	}
 	return s.seal("")
@@ -289,7 +293,7 @@ func (s *Study) seal(by string) []Effect {
 // forgets their digests. Failing keeps their digests, because a reopened study asks for the
 // contributions again.
 func (s *Study) end(by string) []Effect {
-	have, least := s.Have(), s.Ending().Minimum
+	have, least := s.StoredContributions(), s.Ending().Minimum
 	if have < least {
 		return s.fail(fmt.Sprintf("minimum %d, have %d; the coordinator spent nothing", least, have))
 	}
@@ -309,7 +313,7 @@ func (s *Study) drop(parties []study.PartyID) {
 	}
 }
 
-func (s *Study) returned(e Returned) []Effect {
+func (s *Study) returned(e ContributionReturned) []Effect {
 	if !s.Lost[e.Party] || s.State != study.Open && s.State != study.Sealed {
 		return nil
 	}
@@ -317,7 +321,7 @@ func (s *Study) returned(e Returned) []Effect {
 	return append([]Effect{RestoreContribution(e)}, s.sealIfAll()...)
 }
 
-func (s *Study) amended(e Amended) ([]Effect, error) {
+func (s *Study) amended(e StudyAmended) ([]Effect, error) {
 	a, err := study.DecodeAmendment(e.Document)
 	reopens := s.State == study.Failed
 	switch {
@@ -360,7 +364,7 @@ func (s *Study) fail(reason string) []Effect {
 
 // resealed drops lost contributions of a sealed study. Their number is still fixed before any
 // noise.
-func (s *Study) resealed(e Resealed) []Effect {
+func (s *Study) resealed(e SealedWithoutLost) []Effect {
 	if s.State != study.Sealed {
 		return nil
 	}
@@ -379,7 +383,7 @@ func (s *Study) resealed(e Resealed) []Effect {
 
 // refuted drops contributions that both servers refused. The number of the others is fixed after
 // that, before any noise.
-func (s *Study) refuted(e Refuted) []Effect {
+func (s *Study) refuted(e ProofsRefuted) []Effect {
 	if s.State != study.Sealed {
 		return nil
 	}

@@ -17,9 +17,9 @@ func TestRefuted(t *testing.T) {
 	h := study.Hash{1}
 	sealed := func() *Study {
 		s := New(p, h)
-		for _, e := range []Event{Opened{}, Contributed{"a", h, study.BodyDigest{1}},
-			Contributed{"b", h, study.BodyDigest{2}}, Refuted{[]study.PartyID{"a"}},
-			Contributed{"c", h, study.BodyDigest{3}}} {
+		for _, e := range []Event{StudyOpened{}, ContributionReceived{"a", h, study.BodyDigest{1}},
+			ContributionReceived{"b", h, study.BodyDigest{2}}, ProofsRefuted{[]study.PartyID{"a"}},
+			ContributionReceived{"c", h, study.BodyDigest{3}}} {
 			if _, err := s.Step(e); err != nil {
 				t.Fatal(err)
 			}
@@ -30,7 +30,7 @@ func TestRefuted(t *testing.T) {
 	if s.State != study.Sealed || len(s.Received) != 3 {
 		t.Fatalf("it is %s with %d contributions: refused while it was open", s.State, len(s.Received))
 	}
-	effects, err := s.Step(Refuted{[]study.PartyID{"b", "nobody"}})
+	effects, err := s.Step(ProofsRefuted{[]study.PartyID{"b", "nobody"}})
 	if err != nil || s.State != study.Sealed || len(s.Received) != 2 {
 		t.Fatalf("it is %s with %d contributions, %v", s.State, len(s.Received), err)
 	}
@@ -38,15 +38,15 @@ func TestRefuted(t *testing.T) {
 		!slices.Equal(drop.Parties, []study.PartyID{"b"}) {
 		t.Errorf("the effects are %v", effects)
 	}
-	if effects, err = s.Step(Refuted{[]study.PartyID{"b", "nobody"}}); err != nil ||
+	if effects, err = s.Step(ProofsRefuted{[]study.PartyID{"b", "nobody"}}); err != nil ||
 		len(effects) != 0 {
 		t.Errorf("told again: %v, %v", effects, err)
 	}
-	if _, err := s.Step(FoldDone{2}); err != nil || s.State != study.Folded {
+	if _, err := s.Step(SumDone{2}); err != nil || s.State != study.Summed {
 		t.Errorf("it is %s, %v", s.State, err)
 	}
 	s = sealed()
-	if _, err := s.Step(Refuted{[]study.PartyID{"a", "b"}}); err != nil ||
+	if _, err := s.Step(ProofsRefuted{[]study.PartyID{"a", "b"}}); err != nil ||
 		s.State != study.Failed || !strings.Contains(s.Reason, "both servers refused what 2 sent") {
 		t.Errorf("it is %s: %s, %v", s.State, s.Reason, err)
 	}

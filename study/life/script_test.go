@@ -90,7 +90,7 @@ func play(s **Study, words []string) string {
 		*s = Restore(old.Plan, old.Hash, old.Snapshot)
 		return describe((*s).Resume(), nil, *s)
 	case "open":
-		event = Opened{}
+		event = StudyOpened{}
 	case "contribute": // contribute PARTY [BODY] [PLAN]
 		body, plan := words[1], "plan"
 		if len(words) > 2 {
@@ -99,18 +99,18 @@ func play(s **Study, words []string) string {
 		if len(words) > 3 {
 			plan = words[3]
 		}
-		event = Contributed{Party: study.PartyID(words[1]), Body: digest(body),
+		event = ContributionReceived{Party: study.PartyID(words[1]), Body: digest(body),
 			Plan: study.HashOf([]byte(plan))}
 	case "return": // return PARTY: resend the lost bytes
-		event = Returned{Party: study.PartyID(words[1])}
+		event = ContributionReturned{Party: study.PartyID(words[1])}
 	case "deadline":
 		event = DeadlinePassed{}
 	case "share":
-		event = ShareReached{}
+		event = QuietTimePassed{}
 	case "close":
-		event = Closed{}
+		event = StudyClosed{}
 	case "extend": // extend DAY [minimum=M] [share=S] [charged] [reopens]
-		e, day, a := (*s).Ending(), 0, Amended{}
+		e, day, a := (*s).Ending(), 0, StudyAmended{}
 		fmt.Sscan(words[1], &day)
 		e.Deadline = scriptDay(day)
 		reopens := (*s).State == study.Failed
@@ -132,19 +132,19 @@ func play(s **Study, words []string) string {
 	case "folded":
 		n := 0
 		fmt.Sscan(words[1], &n)
-		event = FoldDone{n}
+		event = SumDone{n}
 	case "reseal": // reseal PARTY...: their contributions stay lost
 		var without []study.PartyID
 		for _, w := range words[1:] {
 			without = append(without, study.PartyID(w))
 		}
-		event = Resealed{without}
+		event = SealedWithoutLost{without}
 	case "lose-sum":
 		event = SumLost{}
 	case "released":
 		event = ReleaseDone{}
 	case "cancel":
-		event = Cancelled{Reason: strings.Join(words[1:], " ")}
+		event = StudyCancelled{Reason: strings.Join(words[1:], " ")}
 	default:
 		return "unknown command " + words[0]
 	}
@@ -156,8 +156,9 @@ func scriptDay(n int) time.Time { return time.Date(2026, 1, 1+n, 12, 0, 0, 0, ti
 
 func describe(effects []Effect, err error, s *Study) string {
 	if err != nil {
-		for _, sentinel := range []error{study.ErrNotOpen, study.ErrNotEnrolled, study.ErrOtherPlan,
-			study.ErrOtherBytes} {
+		for _, sentinel := range []error{study.ErrNotOpen, study.ErrNotEnrolled,
+			study.ErrDifferentPlan,
+			study.ErrDifferentUpload} {
 			if errors.Is(err, sentinel) {
 				return "error: " + sentinel.Error()
 			}

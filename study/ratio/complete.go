@@ -104,7 +104,7 @@ func (t *Terms) ChooseWidth(pool *auxdata.Pool) error {
 	if t.Gamma != 0 || t.Features == FeaturesClear {
 		return nil
 	}
-	scale, err := Scale(pool)
+	scale, err := MedianDistance(pool)
 	if err != nil {
 		return fmt.Errorf("choose the kernel's width: %w", err)
 	}

@@ -25,19 +25,19 @@ func checkExpected(expected []float64, classes int) error {
 
 const dealingRounds = 1000
 
-// dealingSteps bounds the work of Dealing. Each round reads the whole matrix four times and divides
-// it twice.
+// dealingSteps bounds the work of DealProbabilities. Each round reads the whole matrix four times
+// and divides it twice.
 func dealingSteps(classes int) float64 {
 	return dealingRounds * 24 * float64(classes) * float64(classes)
 }
 
-// Dealing returns the probability deal[j][k] that a record of class j goes to set k; rows sum to 1.
-// The goal is c sets of equal size, where class k has share skew in set k and the other classes
-// have equal shares. In such sets, the share of all records that are of class j and in set k is
-// skew/c if j = k, else (1−skew)/((c−1)c). Dealing scales these shares in turn to row sums
-// expected[j] and column sums 1/c (Sinkhorn & Knopp 1967), which gives the nearest shares that fit
-// the expected classes. It reads only public numbers, so no bound depends on it.
-func Dealing(skew float64, expected []float64, classes int) [][]float64 {
+// DealProbabilities returns the probability deal[j][k] that a record of class j goes to set k; rows
+// sum to 1. The goal is c sets of equal size, where class k has share skew in set k and the other
+// classes have equal shares. In such sets, the share of all records that are of class j and in set
+// k is skew/c if j = k, else (1−skew)/((c−1)c). DealProbabilities scales these shares in turn to
+// row sums expected[j] and column sums 1/c (Sinkhorn & Knopp 1967), which gives the nearest shares
+// that fit the expected classes. It reads only public numbers, so no bound depends on it.
+func DealProbabilities(skew float64, expected []float64, classes int) [][]float64 {
 	c := float64(classes)
 	deal := make([][]float64, classes)
 	for j := range deal {

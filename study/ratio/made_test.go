@@ -24,7 +24,7 @@ func TestDealing(t *testing.T) {
 		if expected == nil {
 			n, expected = 3, []float64{1. / 3, 1. / 3, 1. / 3}
 		}
-		deal := Dealing(c.skew, c.expected, n)
+		deal := DealProbabilities(c.skew, c.expected, n)
 		for k := range n {
 			if sum := floats.Sum(deal[k]); math.Abs(sum-1) > 1e-12 || floats.Min(deal[k]) < 0 {
 				t.Errorf("%v: class %d is dealt %v", c, k, deal[k])

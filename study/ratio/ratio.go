@@ -120,7 +120,7 @@ func (Kind) Check(p study.Plan) error {
 	if slices.Contains(simulatedCounts, p.Mechanism) && !p.Simulated {
 		return study.PlanError("mechanism", "no proof covers %q, so it can only be simulated: use laplace, gaussian, dirichlet or auto", p.Mechanism)
 	}
-	if !p.Noise.AtSite() {
+	if !p.Noise.AddedAtSite() {
 		return study.PlanError("noise", "label counts leave a party only through its own ledger: use noise site")
 	}
 	switch t.Features {
@@ -285,7 +285,7 @@ func (Kind) Terms() any { return new(Terms) }
 // condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := study.TermsOf[Terms](p), in.Records
-	named := keyed.NewRecords(keyed.Rule{Study: in.Study, Unit: p.Unit,
+	named := keyed.NewRecords(keyed.SelectionRule{Study: in.Study, Unit: p.Unit,
 		SetColumn: t.Sets == SetsColumn},
 		records, in.ShardKey())
 	rows := named.Cut(t.MaxRecords)
@@ -293,15 +293,15 @@ func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	classes = make([]int, records.Len())
 	for _, i := range rows {
 		if classes[i] = records.Y[i]; classes[i] < 0 || classes[i] >= c {
-			classes[i] = int(named.Number(keyed.ForClass, i) % uint64(c))
+			classes[i] = int(named.UniformNumber(keyed.PurposeClass, i) % uint64(c))
 		}
 	}
 	switch {
 	case t.Sets == SetsMade:
 		sets = make([][]int, c)
-		deal := Dealing(t.Skew, t.Expected, c)
+		deal := DealProbabilities(t.Skew, t.Expected, c)
 		for _, i := range rows {
-			u, at := float64(named.Number(keyed.ForSet, i))/(1<<64), 0
+			u, at := float64(named.UniformNumber(keyed.PurposeSet, i))/(1<<64), 0
 			for ; at < c-1 && u >= deal[classes[i]][at]; at++ {
 				u -= deal[classes[i]][at]
 			}
@@ -313,7 +313,7 @@ func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 		sets = [][]int{rows}
 	}
 	for k, set := range sets {
-		sets[k] = slices.DeleteFunc(set, records.IsOutside)
+		sets[k] = slices.DeleteFunc(set, records.IsExcluded)
 	}
 	return sets, classes
 }
@@ -338,7 +338,7 @@ func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int
 			sets[most-1] = append(sets[most-1], of[name]...)
 		}
 	}
-	at := keyed.Leading(k.Key(keyed.ForBlank)) % uint64(len(sets))
+	at := keyed.LeadingNumber(k.Key(keyed.PurposeBlankSet)) % uint64(len(sets))
 	sets[at] = append(sets[at], blank...)
 	return sets
 }
@@ -363,7 +363,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	}
 	terms := t.Design.ReleaseTerms
 	terms.Bound = t.Design.boundFor(t.Design.Terms.SetsOfParty(t.Design.Classes))
-	released, err := bodies.ReleasedAtParties(p, terms)
+	released, err := bodies.NewPartyReleases(p, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -406,7 +406,7 @@ func (t Task) Contribute(in study.Inputs) (study.Contribution, error) {
 			embedSum(sum, embedder, d.lattice, p, in.Records, rows)
 			head = bodies.AppendFixed(head, sum)
 		case len(rows) > 0:
-			head = bodies.AppendFeatures(head, p.Mapped(in.Records.Select(rows)))
+			head = bodies.AppendFeatures(head, p.MapRecords(in.Records.Select(rows)))
 		}
 		values = append(values, counts...)
 	}
@@ -427,7 +427,7 @@ func embedSum(sum []int64, e *embedding.Embedder, l embedding.Lattice, p study.P
 	records *dataset.Records, rows []int) {
 	for from := 0; from < len(rows); from += embedRows {
 		part := rows[from:min(len(rows), from+embedRows)]
-		e.AddIntegersTo(sum, p.Mapped(records.Select(part)), l)
+		e.AddIntegersTo(sum, p.MapRecords(records.Select(part)), l)
 	}
 }
 
@@ -485,10 +485,10 @@ func (t Terms) SetsOfParty(classes int) int {
 
 // Work grows with records × Fourier features × mapped columns, and adds the dealing of made sets.
 func (t Task) Work(records int) (study.Work, error) {
-	w := study.Work{Rest: t.CommonWork(records) +
+	w := study.Work{OtherSteps: t.CommonWork(records) +
 		float64(records)*float64(t.Design.Terms.Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
 	if t.Design.Terms.Expected != nil {
-		w.Rest += dealingSteps(len(t.Plan().Schema.Label.Classes))
+		w.OtherSteps += dealingSteps(len(t.Plan().Schema.Label.Classes))
 	}
 	return w, nil
 }

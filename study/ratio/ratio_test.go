@@ -138,7 +138,7 @@ func TestRatioBoundHolds(t *testing.T) {
 			}
 			worst := 0.
 			for i := range records.Len() {
-				other := records.Select(conformance.Places(records.Len()))
+				other := records.Select(conformance.FirstRows(records.Len()))
 				for y := -1; y < len(schema.Label.Classes); y++ {
 					other.Y[i] = y
 					if features == studyratio.FeaturesNoisyEmbedding { // a different record
@@ -199,7 +199,7 @@ func TestRatioDraftNeverFails(t *testing.T) {
 	for i := range unlabelled.Y {
 		unlabelled.Y[i] = -1
 	}
-	many := records.Select(conformance.Places(90))
+	many := records.Select(conformance.FirstRows(90))
 	many.Party = make([]string, 90)
 	for i := range many.Party {
 		many.Party[i] = fmt.Sprint(i)
@@ -241,7 +241,7 @@ func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	if back, err := kinds.ParsePlan(canonical); err != nil || back.KindTerms == nil {
 		t.Fatal("the plan does not read back: ", err)
 	}
-	body, r, _ := conformance.Settled(t, p, pool, in, privacy.Config{})
+	body, r, _ := conformance.SettleBody(t, p, pool, in, privacy.Config{})
 	charges, err := conformance.TaskOf(t, p, pool).Charges(0)
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		}
 		canonical, _ := p.Canonical()
 		s := life.New(p, study.HashOf(canonical))
-		s.Step(life.Opened{})
+		s.Step(life.StudyOpened{})
 		var bodies [][]byte
 		gathered := func() *study.Accumulator {
 			all, err := study.NewAccumulator(conformance.TaskOf(t, p, pool))
@@ -308,7 +308,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		for i, r := range parties {
 			body, _ := contribute(t, p, pool, study.NewInputs(r, []byte{byte(i)}))
 			bodies = append(bodies, body)
-			if err := simulate.Receive(s, forth, p.Roster[i], body); err != nil {
+			if err := simulate.ReceiveContribution(s, forth, p.Roster[i], body); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -317,13 +317,13 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a, _ := forth.Summed().MarshalBinary()
-		if b, _ := back.Summed().MarshalBinary(); !bytes.Equal(a, b) {
+		a, _ := forth.Contributions().MarshalBinary()
+		if b, _ := back.Contributions().MarshalBinary(); !bytes.Equal(a, b) {
 			t.Errorf("%s: the order of arrival changes the bodies", features)
 		}
-		s.Step(life.FoldDone{Contributions: 6})
+		s.Step(life.SumDone{Contributions: 6})
 		release, err := life.Conclude(context.Background(), s, conformance.TaskOf(t, p, pool),
-			forth.Summed(), nil)
+			forth.Contributions(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 // terms, is refused.
 func TestRatioBodyRefusals(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
-	in := study.NewInputs(records.Select(conformance.Places(30)), []byte("k"))
+	in := study.NewInputs(records.Select(conformance.FirstRows(30)), []byte("k"))
 	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding,
 		studyratio.FeaturesNoisyEmbedding} {
 		p := conformance.RatioPlan(schema, pool, m, features)
@@ -429,13 +429,13 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 		for i, r := range c.parties {
 			parties = append(parties, study.NewInputs(r, []byte{byte(i)}))
 		}
-		release, err := simulate.Rehearse(t.Context(), p, pool, parties)
+		release, err := simulate.RunPlan(t.Context(), p, pool, parties)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		got := conformance.BodyOf[estimated.Result](t, release.Result).Refusal
-		if got == nil || got.Reason != c.reason || (c.number >= 0 && got.Number != c.number) ||
+		if got == nil || got.Reason != c.reason || (c.number >= 0 && got.Value != c.number) ||
 			got.Advice == "" {
 			t.Errorf("%s: %+v, want %s (%g)", name, got, c.reason, c.number)
 		}
@@ -448,7 +448,7 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 
 func TestRatioProposal(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
-	made, err := planning.Propose(study.Proposal{Name: "x", Kind: "ratio",
+	made, err := planning.ProposePlan(study.Proposal{Name: "x", Kind: "ratio",
 		Roster: []study.PartyID{"a", "b", "c"}}, schema, table)
 	if err != nil {
 		t.Fatal(err)
@@ -460,9 +460,10 @@ func TestRatioProposal(t *testing.T) {
 		conformance.TermsIn[studyratio.Terms](p).Features != studyratio.FeaturesEmbedding {
 		t.Errorf("plan %+v, terms %+v", p, conformance.TermsIn[studyratio.Terms](p))
 	}
-	made, err = planning.Propose(study.Proposal{Name: "x", Kind: "ratio",
+	made, err = planning.ProposePlan(study.Proposal{Name: "x", Kind: "ratio",
 		Roster: []study.PartyID{"a", "b",
-			"c"}, KindTerms: conformance.Encoded(studyratio.Terms{Features: studyratio.FeaturesNoisyEmbedding, Fourier: 100})}, schema, table)
+			"c"}, KindTerms: conformance.EncodeTerms(studyratio.Terms{
+			Features: studyratio.FeaturesNoisyEmbedding, Fourier: 100})}, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -477,9 +478,9 @@ func TestRatioProposal(t *testing.T) {
 func TestRatioForecast(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
 	propose := func(epsilon float64, size int, features string) planning.PreparedPlan {
-		made, err := planning.Propose(study.Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon,
+		made, err := planning.ProposePlan(study.Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon,
 			Roster: []study.PartyID{"a", "b", "c"},
-			KindTerms: conformance.Encoded(studyratio.Terms{SetSize: size, Features: features,
+			KindTerms: conformance.EncodeTerms(studyratio.Terms{SetSize: size, Features: features,
 				Fourier: 100})}, schema, table)
 		if err != nil {
 			t.Fatal(err)
@@ -489,20 +490,20 @@ func TestRatioForecast(t *testing.T) {
 	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding,
 		studyratio.FeaturesNoisyEmbedding} {
 		made := propose(1, 500, features)
-		if !(made.ShareError > 0 && made.ShareError < .1) || made.Warning != "" {
-			t.Errorf("%s: shares are off by %g; warning %q", features, made.ShareError,
+		if !(made.ShareSD > 0 && made.ShareSD < .1) || made.Warning != "" {
+			t.Errorf("%s: shares are off by %g; warning %q", features, made.ShareSD,
 				made.Warning)
 		}
 		tiny := propose(.1, 20, features)
-		if number := fmt.Sprintf("%.2g", tiny.ShareError); tiny.ShareError < .25 ||
+		if number := fmt.Sprintf("%.2g", tiny.ShareSD); tiny.ShareSD < .25 ||
 			!strings.Contains(tiny.Warning, number) {
-			t.Errorf("%s: shares are off by %g; warning %q", features, tiny.ShareError,
+			t.Errorf("%s: shares are off by %g; warning %q", features, tiny.ShareSD,
 				tiny.Warning)
 		}
 	}
 	// Two classes at ε = 1: y has P ∝ e^{−|y|}, so E|y| = 2q/(1−q²), q = 1/e.
 	if got, want := propose(1, 500,
-		studyratio.FeaturesEmbedding).ShareError,
+		studyratio.FeaturesEmbedding).ShareSD,
 		2/math.E/(1-1/math.E/math.E)/500; math.Abs(got/want-1) > .15 {
 		t.Errorf("shares are off by %g, the law says %g", got, want)
 	}
@@ -510,7 +511,7 @@ func TestRatioForecast(t *testing.T) {
 
 func FuzzRatioBody(f *testing.F) {
 	schema, pool, m, records := conformance.Hospital(f, 400)
-	in := study.NewInputs(records.Select(conformance.Places(5)), []byte("k"))
+	in := study.NewInputs(records.Select(conformance.FirstRows(5)), []byte("k"))
 	var sums []study.Checker
 	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding,
 		studyratio.FeaturesNoisyEmbedding} {
@@ -535,7 +536,7 @@ func vector(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) []i
 		t.Fatal(err)
 	}
 	d.Requests[0].Mechanism = privacy.Unperturbed{}
-	r, err := study.ReleaseRequests(context.Background(), privacy.Simulation(1), study.Hash{},
+	r, err := study.ReleaseRequests(context.Background(), privacy.NewSimulation(1), study.Hash{},
 		d.Requests)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 // ContributionReader reads contributions. They are not added up, because the fit uses every set.
 type ContributionReader struct {
-	bodies.AtParties
+	bodies.PartyReleases
 	Design Design
 }
 
@@ -32,8 +32,8 @@ func (t Task) Check(body []byte) error {
 	return err
 }
 
-// NewSum returns study.ErrKept: bodies are kept, because the fit compares sets with each other.
-func (t Task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+// NewSum returns study.ErrNoSum: bodies are kept, because the fit compares sets with each other.
+func (t Task) NewSum() (study.Sum, error) { return nil, study.ErrNoSum }
 
 // PublicBodies returns false for features and exact embeddings, which only the coordinator may see.
 func (t Task) PublicBodies() bool { return t.Design.Terms.Features == FeaturesNoisyEmbedding }
@@ -94,7 +94,7 @@ func (c ContributionReader) takeApart(body []byte) (ParsedContribution, error) {
 	}
 	var err error
 	if out.Released, err = c.Published(body, sets*c.Design.Block); err == nil && !c.Plan.Simulated {
-		err = c.Possible(out)
+		err = c.CheckPossible(out)
 	}
 	return out, err
 }
@@ -105,10 +105,10 @@ func (d Design) dim(p study.Plan) int { return p.Map.Dim() }
 // exceed. Laplace noise would exceed it once in 10³⁹ draws.
 const farDeviations = 64
 
-// Possible refuses a body that no honest party could send, so that a party cannot spoil the
+// CheckPossible refuses a body that no honest party could send, so that a party cannot spoil the
 // estimate with invented numbers. Counts and sums must be possible for the number of records, up to
 // noise. If the mechanism keeps the sum of a set's counts, that sum must be right.
-func (c ContributionReader) Possible(b ParsedContribution) error {
+func (c ContributionReader) CheckPossible(b ParsedContribution) error {
 	d := c.Design
 	far := func(j, n int) float64 {
 		return farDeviations * math.Sqrt(privacy.VarianceOf(d.Mechanism, d.Bound, j, n))

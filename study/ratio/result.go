@@ -7,8 +7,8 @@ import (
 	"caucus/auxdata"
 )
 
-// Scale is the median squared distance of the pool's mapped rows, the public scale of kernel
-// widths.
-func Scale(pool *auxdata.Pool) (float64, error) {
+// MedianDistance is the median squared distance of the pool's mapped rows, the public scale of
+// kernel widths.
+func MedianDistance(pool *auxdata.Pool) (float64, error) {
 	return embedding.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
 }

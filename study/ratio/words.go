@@ -11,9 +11,9 @@ import (
 // sizes.
 func (Kind) Words(p study.Plan) study.Words {
 	t := study.TermsOf[Terms](p)
-	w := study.Words{SetColumn: t.Sets == SetsColumn, Numbers: t.Fourier,
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise,
-		Received: "sets"}
+	w := study.Words{SetColumn: t.Sets == SetsColumn, MaxNumbers: t.Fourier,
+		Trained: study.NothingTrained, Neighbours: study.NeighbourText(p), LiarText: study.LiesInNoise,
+		ExactDataReceived: "sets"}
 	if p.Unit == privacy.Label { // a guarantee for labels gives none for a party
 		w.PerParty = int64(t.MaxRecords)
 	}
@@ -22,7 +22,7 @@ func (Kind) Words(p study.Plan) study.Words {
 		SetsColumn: "one set for each value of the schema's party column; which values there are, and how many records have each, is thereby public",
 		SetsMade:   "one set a class, each holding mostly that class",
 	}[t.Sets]
-	w.Leaves = map[string]string{
+	w.DataSent = map[string]string{
 		FeaturesClear:          "of each set its mapped features, record by record, exact; and its number of records of each class, with this site's own noise added before anything leaves: ",
 		FeaturesEmbedding:      fmt.Sprintf("of each set the exact mean of %d public random features, which no proof covers; and its number of records of each class, with this site's own noise added before anything leaves: ", t.Fourier),
 		FeaturesNoisyEmbedding: fmt.Sprintf("of each set the sums of %d public random features and its number of records of each class, all with this site's own noise added before anything leaves: ", t.Fourier),
@@ -31,7 +31,7 @@ func (Kind) Words(p study.Plan) study.Words {
 		w.InClear = p.Schema.FeatureColumns()
 	}
 	if p.Where != "" {
-		w.Leaves += "; all of it of the records alone that the study is about"
+		w.DataSent += "; all of it of the records alone that the study is about"
 	}
 	if t.Sets == SetsColumn { // the names and sizes of sets have no noise
 		w.InClear = append(w.InClear, p.Schema.Party)

@@ -21,7 +21,7 @@ import (
 //     the pool and, at unit record, each site's number of records.
 //   - A record's row w is (One, u₁, …, u_d−1) with ‖u‖² ≤ Longest, so ‖w‖² ≤ B = One² + Longest; or
 //     0, the constant too, if the record drops out: without its outcome or a column
-//     (Design.Standard), or failing the condition (Records.IsOutside). With the constant kept, the
+//     (Design.Standard), or failing the condition (Records.IsExcluded). With the constant kept, the
 //     bound would hold too, but the result would count records that are not in it.
 //   - Lemma: let X be the sum of wwᵀ over a unit's c records, and X′ over those in their place.
 //     Both are positive semidefinite with trace at most cB, so ⟨X,X′⟩ ≥ 0 and D = X − X′ has ‖D‖² ≤
@@ -94,7 +94,7 @@ func (m *Moments) Additive(records int64) bool {
 
 // Local sums up a party's records.
 func (m *Moments) Local(in study.Inputs) ([]int64, int64) {
-	records := keyed.AtMost(in, m.plan.Unit, m.most())
+	records := keyed.AtMostRecords(in, m.plan.Unit, m.most())
 	weight := int64(records.Len())
 	if m.plan.Unit == privacy.Party {
 		weight = 1
@@ -111,7 +111,7 @@ func (m *Moments) Local(in study.Inputs) ([]int64, int64) {
 // Row writes the row of record i to w, of Dim numbers: 0 if the record drops out. u is room for
 // Dim − 1 numbers.
 func (m *Moments) Row(w []int64, u []float64, r *dataset.Records, i int) {
-	if r.IsOutside(i) || !m.Standard(u, r.X.RawRowView(i), r.Y[i]) {
+	if r.IsExcluded(i) || !m.Standard(u, r.X.RawRowView(i), r.Y[i]) {
 		clear(w)
 		return
 	}

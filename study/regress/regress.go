@@ -148,21 +148,21 @@ func (Kind) Words(p study.Plan) study.Words {
 		outcome += " = " + t.Is
 	}
 	w := study.Words{
-		CountsMissing: true,
-		Leaves:        fmt.Sprintf("sums over this site's records of %s and of %s, of their squares, and of the products of each two, and how many records have them all", strings.Join(t.Columns, ", "), outcome),
-		Received:      "sums of columns of its records, and of their squares and products",
-		Trained:       study.NothingTrained, Neighbours: study.OneUnit(p),
-		Liar: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
+		CountsMissing:     true,
+		DataSent:          fmt.Sprintf("sums over this site's records of %s and of %s, of their squares, and of the products of each two, and how many records have them all", strings.Join(t.Columns, ", "), outcome),
+		ExactDataReceived: "sums of columns of its records, and of their squares and products",
+		Trained:           study.NothingTrained, Neighbours: study.NeighbourText(p),
+		LiarText: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
 	}
 	if p.Unit == privacy.Party {
-		w.Leaves += fmt.Sprintf(", of at most %d records", t.PerParty)
-		if w.Liar = p.Noise.Trust().LiarInVectors; p.Noise.InClear() {
-			w.Liar = fmt.Sprintf("it can move the result by %d records", t.PerParty)
+		w.DataSent += fmt.Sprintf(", of at most %d records", t.PerParty)
+		if w.LiarText = p.Noise.Trust().LiarInVectors; p.Noise.SumsInClear() {
+			w.LiarText = fmt.Sprintf("it can move the result by %d records", t.PerParty)
 		}
 	} else {
-		w.Leaves += ", and the declared number of records"
+		w.DataSent += ", and the declared number of records"
 	}
-	w.Leaves += p.Noise.Trust().Added
+	w.DataSent += p.Noise.Trust().LeavingText
 	return w
 }
 
@@ -179,12 +179,12 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 		return nil, err
 	}
 	return Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: m,
-		Fresh: 0x72656772657373}, m}, nil
+		SearchSeed: 0x72656772657373}, m}, nil
 }
 
 // Work grows with records × products.
 func (t Task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: t.CommonWork(records) +
+	return study.Work{OtherSteps: t.CommonWork(records) +
 		float64(records)*float64(4*t.Moments.Cells()+20*t.Moments.Dim())}, nil
 }
 

@@ -28,7 +28,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	}
 	l1, l2sq := d.RemovalBound()
 	if l1 == b.L1 && l2sq == b.L2sq {
-		return study.Removal{Bound: &b, Why: "a record's numbers and its count move as much when it comes or goes as when another takes its place"}
+		return study.Removal{Bound: &b, Reason: "a record's numbers and its count move as much when it comes or goes as when another takes its place"}
 	}
 	b.L1, b.L2sq = l1, l2sq
 	return study.Removal{Bound: &b}

@@ -25,20 +25,21 @@ type Kind struct{}
 
 // Terms are the terms that only reweigh plans have.
 type Terms struct {
-	Pairs    [][2]string `json:"pairs,omitempty" yaml:"pairs" help:"pairs of columns whose joint margins are released too, such as [[age, sex]]; each costs as much as a feature"`
-	Bins     int         `json:"bins,omitempty" yaml:"bins" help:"also release a histogram of each number, with this number of bins"`
-	Keep     float64     `json:"keep,omitempty" yaml:"keep" default:"0.02" help:"least share of the pool's rows that stays effective, where λ is chosen after the release"`
-	PerParty int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
+	Pairs             [][2]string `json:"pairs,omitempty" yaml:"pairs" help:"pairs of columns whose joint margins are released too, such as [[age, sex]]; each costs as much as a feature"`
+	Bins              int         `json:"bins,omitempty" yaml:"bins" help:"also release a histogram of each number, with this number of bins"`
+	MinEffectiveShare float64     `json:"keep,omitempty" yaml:"keep" default:"0.02" help:"least share of the pool's rows that stays effective, where λ is chosen after the release"`
+	PerParty          int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 }
 
 const (
-	// KeepWeights is the default of Terms.Keep. With fewer than 1 effective row in 50, public and
-	// private population differ too much for useful weights.
-	KeepWeights = 0.02
+	// DefaultKeep is the default of Terms.MinEffectiveShare. With fewer than 1 effective row in 50,
+	// public and private population differ too much for useful weights.
+	DefaultKeep = 0.02
 	// logisticLambda is the default ridge of mechanism logistic, from Ji & Elkan's experiments.
 	logisticLambda = 0.1
-	// FewRows is the effective sample size below which answers may have a standard error above .05.
-	FewRows = 100
+	// FewEffectiveRows is the effective sample size below which answers may have a standard error
+	// above .05.
+	FewEffectiveRows = 100
 )
 
 var mechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-paper": true}
@@ -78,13 +79,13 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("noise", "nothing useful is proved of a share of what mechanism %q sends, whose numbers have no range that records give: use entropy with aggregators", p.Mechanism)
 	case p.Mechanism != "entropy" && p.Where != "":
 		return study.PlanError("where", "%q: mechanism %q divides by the number of a site's records, and of how many a condition holds is not known there, so its ridge would draw the weights of a rare group towards none: use entropy, which releases that number with noise", p.Where, p.Mechanism)
-	case !(t.Keep >= 0 && t.Keep < 1):
-		return study.PlanError("reweigh.keep", "%v is not a share of the pool's rows: give a number from 0 to below 1", t.Keep)
+	case !(t.MinEffectiveShare >= 0 && t.MinEffectiveShare < 1):
+		return study.PlanError("reweigh.keep", "%v is not a share of the pool's rows: give a number from 0 to below 1", t.MinEffectiveShare)
 	case t.PerParty < 0 || t.PerParty > 1<<40:
 		return study.PlanError("reweigh.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
 	}
 	if p.Mechanism == "logistic" {
-		if err := bodies.CheckSolved(p); err != nil {
+		if err := bodies.CheckSolvedRidge(p); err != nil {
 			return err
 		}
 	}
@@ -138,7 +139,7 @@ func DesignOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for logistic; Terms
 //     adds the rounding to its lattice. Under a condition, the vector has the sums over the records
 //     that meet it, and their number: FeatureDesign.SumsWithCountBound. Whether a record meets the
-//     condition follows from the record's cells and the plan (dataset.Records.Outside).
+//     condition follows from the record's cells and the plan (dataset.Records.FailsCondition).
 //   - Numeric model: for entropy each record adds integers that follow from that record alone, and
 //     sums are exact. For logistic the solver works in floating point to a gradient norm that
 //     bounds its distance from the exact minimiser; the bound includes that distance and the
@@ -235,7 +236,7 @@ func (s *Statistic) Additive(records int64) bool {
 // Local returns the sums or coefficients of the records that count, and the number of records.
 func (s *Statistic) Local(in study.Inputs) ([]int64, int64) {
 	_, most := s.Weights()
-	records := keyed.AtMost(in, s.Plan.Unit, most)
+	records := keyed.AtMostRecords(in, s.Plan.Unit, most)
 	n := int64(records.Len())
 	if n == 0 {
 		return make([]int64, s.Cells()), 0
@@ -257,7 +258,7 @@ func (s *Statistic) Local(in study.Inputs) ([]int64, int64) {
 
 func (s *Statistic) entries(records *dataset.Records) *mat.Dense {
 	if s.Plan.Map.Kind != dataset.IdentityMap {
-		return s.Plan.Mapped(records)
+		return s.Plan.MapRecords(records)
 	}
 	return records.X
 }
@@ -265,7 +266,7 @@ func (s *Statistic) entries(records *dataset.Records) *mat.Dense {
 func about(records *dataset.Records) *dataset.Records {
 	var rows []int
 	for i := range records.Len() {
-		if !records.IsOutside(i) {
+		if !records.IsExcluded(i) {
 			rows = append(rows, i)
 		}
 	}
@@ -327,7 +328,8 @@ func (s *Statistic) Terms(int64) (study.ReleaseTerms, error) {
 		return t, nil
 	case "logistic":
 		moves := (s.Ratio.Sensitivity()/s.Lattice() + d) * (1 + 1e-9)
-		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)), study.Squared(int64(math.Ceil(moves)))
+		t.Bound.L1, t.Bound.L2sq = int64(math.Ceil(d*moves)),
+			study.SquareL2(int64(math.Ceil(moves)))
 	default:
 		t.Bound.L1, t.Bound.L2sq = s.Design.L1, s.Design.L2sq
 		if s.Counted() {
@@ -348,24 +350,24 @@ func (s *Statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (pr
 	for j, v := range vector {
 		reals[j] = float64(v)
 	}
-	return privacy.NewLiteral(reals, s.Plan.Unit), nil
+	return privacy.NewUnprovenVector(reals, s.Plan.Unit), nil
 }
 
 // Words say that sums over records leave, or a model that tells records from the pool's.
 func (Kind) Words(p study.Plan) study.Words {
 	w := study.Words{
-		Leaves: "sums over this site's records of the schema's features, and the declared number of records", Received: "sums over its records",
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: study.TermsOf[Terms](p).PerParty,
+		DataSent: "sums over this site's records of the schema's features, and the declared number of records", ExactDataReceived: "sums over its records",
+		Trained: study.NothingTrained, Neighbours: study.NeighbourText(p), LiarText: p.Noise.Trust().LiarInRecords, PerParty: study.TermsOf[Terms](p).PerParty,
 	}
 	if p.Mechanism != "entropy" {
-		w.Leaves = "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number"
-		w.Received = "coefficients of a model that tells its records from the public pool's, times their number"
+		w.DataSent = "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number"
+		w.ExactDataReceived = "coefficients of a model that tells its records from the public pool's, times their number"
 		w.Trained = "a logistic model that tells this site's records from the public pool's"
 	}
 	if p.Where != "" {
-		w.Leaves = "sums of the schema's features over those of this site's records that the study is about, and how many those are; and the declared number of records"
+		w.DataSent = "sums of the schema's features over those of this site's records that the study is about, and how many those are; and the declared number of records"
 	}
-	w.Leaves += p.Noise.Trust().Added
+	w.DataSent += p.Noise.Trust().LeavingText
 	if p.Unit == privacy.Label {
 		w.NotProtected = []string{"features: the guarantee is for labels"}
 	}
@@ -380,7 +382,7 @@ type Task struct{ bodies.Task }
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	w, err := NewStatistic(p, pool)
 	return Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: w,
-		Fresh: 0x77656967687473}}, err
+		SearchSeed: 0x77656967687473}}, err
 }
 
 // Charges returns the charges of bodies.Task. logistic-paper, for simulations only, has no proof
@@ -399,9 +401,9 @@ func (t Task) Charges(weight int64) ([]study.Charge, error) {
 func (t Task) Work(records int) (study.Work, error) {
 	n, rows, cells := float64(records), float64(t.Pool().Rows()),
 		float64(t.Statistic.(*Statistic).Design.Cells()+1)
-	w := study.Work{Rest: t.CommonWork(records) + n*cells*16}
+	w := study.Work{OtherSteps: t.CommonWork(records) + n*cells*16}
 	if t.Plan().Mechanism == "logistic" {
-		w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells +
+		w.OtherSteps += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells +
 			cells*cells*cells
 	}
 	return w, nil

@@ -24,7 +24,7 @@ import (
 )
 
 func TestReweighRefusals(t *testing.T) {
-	schema, _, pool, _ := conformance.Wards(t, 400)
+	schema, _, pool, _ := conformance.HospitalWithPool(t, 400)
 	for name, c := range map[string]struct {
 		change func(*study.Plan)
 		says   string
@@ -34,12 +34,12 @@ func TestReweighRefusals(t *testing.T) {
 		"unit party":          {func(p *study.Plan) { p.Unit = privacy.Party }, "per_party"},
 		"a ridge too small":   {func(p *study.Plan) { p.Mechanism, p.Lambda = "logistic", 1e-7 }, "give 1e-05 or more"},
 		"logistic with delta": {func(p *study.Plan) { p.Mechanism, p.Delta = "logistic", 1e-6 }, "set delta to 0"},
-		"keep":                {func(p *study.Plan) { p.KindTerms = conformance.Encoded(reweigh.Terms{Keep: 1}) }, "keep"},
-		"per party":           {func(p *study.Plan) { p.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: -1}) }, "per_party"},
+		"keep":                {func(p *study.Plan) { p.KindTerms = conformance.EncodeTerms(reweigh.Terms{MinEffectiveShare: 1}) }, "keep"},
+		"per party":           {func(p *study.Plan) { p.KindTerms = conformance.EncodeTerms(reweigh.Terms{PerParty: -1}) }, "per_party"},
 		"a pair of nothing": {func(p *study.Plan) {
-			p.KindTerms = conformance.Encoded(reweigh.Terms{Pairs: [][2]string{{"age", "no"}}})
+			p.KindTerms = conformance.EncodeTerms(reweigh.Terms{Pairs: [][2]string{{"age", "no"}}})
 		}, "feature columns"},
-		"one bin": {func(p *study.Plan) { p.KindTerms = conformance.Encoded(reweigh.Terms{Bins: 1}) }, "bins"},
+		"one bin": {func(p *study.Plan) { p.KindTerms = conformance.EncodeTerms(reweigh.Terms{Bins: 1}) }, "bins"},
 		"epsilon": {func(p *study.Plan) { p.Epsilon = 0 }, "epsilon"},
 	} {
 		p := conformance.ReweighPlan(schema, pool)
@@ -74,7 +74,7 @@ func make1s(n int) []float64 {
 // TestReweighRelease runs every releasable mechanism with noise at either place; one of three
 // parties is empty.
 func TestReweighRelease(t *testing.T) {
-	schema, table, pool, r := conformance.Wards(t, 1600)
+	schema, table, pool, r := conformance.HospitalWithPool(t, 1600)
 	parts := []*dataset.Records{r.Select(firstRows(500)), r.Select(nil),
 		r.Select(firstRows(r.Len())[500:])}
 	for name, change := range map[string]func(*study.Plan){
@@ -82,7 +82,7 @@ func TestReweighRelease(t *testing.T) {
 		"entropy gaussian":     func(p *study.Plan) { p.Delta = 1e-6 },
 		"entropy, coordinator": func(p *study.Plan) { p.Noise = study.NoiseCoordinator },
 		"entropy, pairs, bins": func(p *study.Plan) {
-			p.KindTerms = conformance.Encoded(reweigh.Terms{Pairs: [][2]string{{"age", "sex"}},
+			p.KindTerms = conformance.EncodeTerms(reweigh.Terms{Pairs: [][2]string{{"age", "sex"}},
 				Bins: 4, PerParty: 2000})
 		},
 		"logistic":              func(p *study.Plan) { p.Mechanism, p.Lambda = "logistic", 0.1 },
@@ -92,7 +92,7 @@ func TestReweighRelease(t *testing.T) {
 			p := conformance.ReweighPlan(schema, pool)
 			p.Epsilon = 20
 			change(&p)
-			release := conformance.RealRelease(t, p, pool, parts)
+			release := conformance.RunOnRecords(t, p, pool, parts)
 			w := conformance.BodyOf[weighed.Weights](t, release.Result)
 			if w.Records != int64(r.Len()) || len(w.Weight) != pool.Rows() {
 				t.Fatalf("%d records and %d weights", w.Records, len(w.Weight))
@@ -117,7 +117,7 @@ func TestReweighRelease(t *testing.T) {
 			for i := range b {
 				b[i] = pool.Encoded.At(i, 0)
 			}
-			if a, err := weighed.Answer(release, pool, b); err != nil || !(a.NoiseSD >= 0) ||
+			if a, err := weighed.EstimateQuery(release, pool, b); err != nil || !(a.NoiseSD >= 0) ||
 				!(a.PoolSamplingSD > 0) || math.Abs(a.Estimate-0.5) > 0.5 {
 				t.Errorf("answer %+v, %v", a, err)
 			}
@@ -141,19 +141,19 @@ func firstRows(n int) []int {
 // TestLogisticPaperStaysInside: a real ledger refuses the literal sampler and gives the reason,
 // although a simulated plan may name it.
 func TestLogisticPaperStaysInside(t *testing.T) {
-	schema, _, pool, r := conformance.Wards(t, 400)
+	schema, _, pool, r := conformance.HospitalWithPool(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
 	p.Mechanism, p.Simulated = "logistic-paper", true
 	d, err := conformance.TaskOf(t, p, pool).Contribute(study.NewInputs(r, []byte("key")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	ledger, _ := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	if _, err := study.ReleaseRequests(context.Background(), ledger, study.Hash{1},
 		d.Requests); !errors.Is(err, privacy.ErrSimulationOnly) {
 		t.Errorf("have %v, want ErrSimulationOnly", err)
 	}
-	r2, err := study.ReleaseRequests(context.Background(), privacy.Simulation(1), study.Hash{1},
+	r2, err := study.ReleaseRequests(context.Background(), privacy.NewSimulation(1), study.Hash{1},
 		d.Requests)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestLogisticPaperStaysInside(t *testing.T) {
 // TestReweighSizes: the length of a site's body and its requests do not depend on the records'
 // values.
 func TestReweighSizes(t *testing.T) {
-	schema, _, pool, r := conformance.Wards(t, 400)
+	schema, _, pool, r := conformance.HospitalWithPool(t, 400)
 	odd := r.Select(firstRows(r.Len()))
 	odd.X.Apply(func(i, j int, _ float64) float64 {
 		return []float64{math.NaN(), math.Inf(1), -3, 1e300, 0}[(i+j)%5]
@@ -200,7 +200,7 @@ func TestReweighSizes(t *testing.T) {
 // TestReweighDegenerate: a study without records fails with an error that says so; fewer records
 // than features, or collapsed weights, give warnings.
 func TestReweighDegenerate(t *testing.T) {
-	schema, _, pool, r := conformance.Wards(t, 400)
+	schema, _, pool, r := conformance.HospitalWithPool(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
 	p.Simulated = true
 	run := func(p study.Plan, rows int) (study.Release, error) {
@@ -209,7 +209,7 @@ func TestReweighDegenerate(t *testing.T) {
 			n := rows / len(p.Roster)
 			parties[i].Records = r.Select(firstRows(rows)[i*n : (i+1)*n])
 		}
-		return simulate.Rehearse(t.Context(), p, pool, parties)
+		return simulate.RunPlan(t.Context(), p, pool, parties)
 	}
 	if _, err := run(p, 0); err == nil || !strings.Contains(err.Error(), "no records") {
 		t.Errorf("no records: have %v", err)
@@ -231,18 +231,18 @@ func TestReweighDegenerate(t *testing.T) {
 
 // TestWeightedPoolStudy: a classify plan on a weighted pool states the totals of both studies.
 func TestWeightedPoolStudy(t *testing.T) {
-	schema, _, pool, r := conformance.Wards(t, 1200)
+	schema, _, pool, r := conformance.HospitalWithPool(t, 1200)
 	p := conformance.ReweighPlan(schema, pool)
 	p.Epsilon = 0.5
 	third := r.Len() / 3
 	parts := []*dataset.Records{r.Select(firstRows(third)), r.Select(firstRows(2 * third)[third:]),
 		r.Select(firstRows(3 * third)[2*third:])}
-	weights := conformance.RealRelease(t, p, pool, parts)
+	weights := conformance.RunOnRecords(t, p, pool, parts)
 	weighted, err := pool.WithWeights(conformance.BodyOf[weighed.Weights](t, weights.Result).Weight)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := weighed.SourceOf(weights)
+	source, err := weighed.WeightSourceOf(weights)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,41 +250,42 @@ func TestWeightedPoolStudy(t *testing.T) {
 	again := p
 	again.Weights = &study.WeightSource{Unit: privacy.Record, Epsilon: 0.25, Delta: 1e-7,
 		PerParty: 3}
-	again.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 400})
-	if both, err := weighed.SourceOf(conformance.RealRelease(t, again, pool, parts)); err != nil ||
+	again.KindTerms = conformance.EncodeTerms(reweigh.Terms{PerParty: 400})
+	if both, err := weighed.WeightSourceOf(conformance.RunOnRecords(t, again, pool,
+		parts)); err != nil ||
 		both.Epsilon != 0.75 || both.Delta != 1e-7 || both.PerParty != 400 ||
 		both.Unit != privacy.Record {
 		t.Errorf("source %+v, %v; want ε = .75, δ = 1e-7 and 400 records a party", both, err)
 	}
 	c := conformance.ClassifyPlan(schema, weighted, dataset.Identity(schema))
-	silent := conformance.RealRelease(t, c, weighted, parts)
+	silent := conformance.RunOnRecords(t, c, weighted, parts)
 	if all := strings.Join(silent.Result.Warnings, "\n"); !strings.Contains(all,
 		"does not say where they come from") || silent.Totals != nil {
 		t.Errorf("weights of unknown origin: warnings %q, totals %+v", all, silent.Totals)
 	}
 	c.Weights = source
-	release := conformance.RealRelease(t, c, weighted, parts)
+	release := conformance.RunOnRecords(t, c, weighted, parts)
 	totals := release.Totals
 	if len(totals) != 2 || *totals[0].Epsilon != 1.5 || totals[0].Delta != 1e-6 ||
 		totals[1].Epsilon != nil {
 		t.Errorf("totals %+v, want 1.5 for a record and nothing for a party", totals)
 	}
 	source.PerParty = 4
-	release = conformance.RealRelease(t, c, weighted, parts)
+	release = conformance.RunOnRecords(t, c, weighted, parts)
 	if totals = release.Totals; totals[1].Epsilon == nil || *totals[1].Epsilon != 1+4*0.5 {
 		t.Errorf("totals %+v, want 3 for a party of at most 4 records", totals)
 	}
 	// A party with very many records: ε is large, and δ = 0 stays 0.
-	p.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 10_000})
-	if got := study.Totals(p, kinds.WordsOf(p))[1]; got.Epsilon == nil || *got.Epsilon != 5000 ||
+	p.KindTerms = conformance.EncodeTerms(reweigh.Terms{PerParty: 10_000})
+	if got := study.Totals(p, kinds.Explain(p))[1]; got.Epsilon == nil || *got.Epsilon != 5000 ||
 		got.Delta != 0 {
 		t.Errorf("10,000 records at ε = .5 each: %+v", got)
 	}
 	p.Delta = 1e-6
-	if got := study.Totals(p, kinds.WordsOf(p))[1]; got.Epsilon != nil {
+	if got := study.Totals(p, kinds.Explain(p))[1]; got.Epsilon != nil {
 		t.Errorf("δ beyond 1 guarantees nothing, yet %+v", got)
 	}
-	if _, err := weighed.Answer(study.Release{}, pool, nil); err == nil {
+	if _, err := weighed.EstimateQuery(study.Release{}, pool, nil); err == nil {
 		t.Error("a release without weights answered")
 	}
 }
@@ -292,11 +293,11 @@ func TestWeightedPoolStudy(t *testing.T) {
 // TestMadePool: a pool made from a release's margins has these margins. Shares of 4,000 rows have a
 // standard error of at most .008; 6.5 of these are .052.
 func TestMadePool(t *testing.T) {
-	schema, _, pool, r := conformance.Wards(t, 1600)
+	schema, _, pool, r := conformance.HospitalWithPool(t, 1600)
 	p := conformance.ReweighPlan(schema, pool)
 	p.Epsilon = 50
-	p.KindTerms = conformance.Encoded(reweigh.Terms{Bins: 5})
-	release := conformance.RealRelease(t, p, pool,
+	p.KindTerms = conformance.EncodeTerms(reweigh.Terms{Bins: 5})
+	release := conformance.RunOnRecords(t, p, pool,
 		[]*dataset.Records{r.Select(firstRows(600)), r.Select(firstRows(r.Len())[600:]),
 			r.Select(nil)})
 	margins, err := weighed.MarginsOf(release)
@@ -322,12 +323,12 @@ func TestMadePool(t *testing.T) {
 // TestReweighPerPartyIsKept: a party adds at most reweigh.per_party records, because a release's
 // guarantee for a party counts on that number.
 func TestReweighPerPartyIsKept(t *testing.T) {
-	schema, _, pool, records := conformance.Wards(t, 400)
+	schema, _, pool, records := conformance.HospitalWithPool(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
-	p.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 10})
+	p.KindTerms = conformance.EncodeTerms(reweigh.Terms{PerParty: 10})
 	for _, noise := range []study.Noise{study.NoiseSite, study.NoiseCoordinator} {
 		p.Noise = noise
-		if r := conformance.RealRelease(t, p, pool,
+		if r := conformance.RunOnRecords(t, p, pool,
 			[]*dataset.Records{records, records, records.Select([]int{1, 2, 3})}); r.Weight != 23 {
 			t.Errorf("noise %s: %d records of parties of 300, 300 and 3 were added, want 10, 10 and 3", noise, r.Weight)
 		}

@@ -25,8 +25,8 @@ type Statement struct {
 // Version is the version of forecasts that this program draws.
 const Version = 1
 
-// MostDraws bounds the draws of every forecast.
-const MostDraws = 10_000
+// MaxDraws bounds the draws of every forecast.
+const MaxDraws = 10_000
 
 // Document returns the statement's canonical JSON, of this program's Version.
 func (s Statement) Document() ([]byte, error) {
@@ -51,8 +51,8 @@ func Parse(document []byte, plan study.Hash) (Statement, error) {
 	case s.Plan != plan:
 		return Statement{}, fmt.Errorf("read forecast: it is one of plan %s", s.Plan)
 	case f == nil || f.Parties < 1 || f.Parties > 1<<20 || f.Records < f.Parties ||
-		f.Records > math.MaxInt32 || f.Draws < 1 || f.Draws > MostDraws ||
-		len(f.Looked) == 0 || len(f.Gain) != len(f.Looked) || len(f.Shares) < 2:
+		f.Records > math.MaxInt32 || f.Draws < 1 || f.Draws > MaxDraws ||
+		len(f.AUCsTried) == 0 || len(f.Gain) != len(f.AUCsTried) || len(f.Shares) < 2:
 		return Statement{}, errors.New("read forecast: numbers are missing or out of bounds")
 	}
 	return s, nil

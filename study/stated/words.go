@@ -15,14 +15,14 @@ func (f *Forecast) Verdict() string {
 		return "it does not help: " + f.whyNot()
 	}
 	for i, gain := range f.Gain {
-		if gain >= LeastGain {
-			return fmt.Sprintf("perhaps: it helps if features separate the classes to an AUC of about %.2f or more", f.Looked[i])
+		if gain >= MinGain {
+			return fmt.Sprintf("perhaps: it helps if features separate the classes to an AUC of about %.2f or more", f.AUCsTried[i])
 		}
 	}
 	return "perhaps: the gain over one party alone is too small to be sure of"
 }
 
-// whyNot says which condition of Helps is not met.
+// whyNot says which condition of HelpsVerdict is not met.
 func (f *Forecast) whyNot() string {
 	measure := "accuracy"
 	released, alone, pooled := f.Released.Accuracy.Mean-f.Majority,
@@ -32,7 +32,7 @@ func (f *Forecast) whyNot() string {
 		released, alone, pooled = f.Released.AUC.Mean-.5, f.Alone.AUC.Mean-.5, f.Pooled.AUC.Mean-.5
 	}
 	switch {
-	case pooled < LeastGain:
+	case pooled < MinGain:
 		return "even with all records pooled the AUC is hardly above 0.5"
 	case released < pooled/4:
 		return "noise leaves less than a quarter of the gain in " + measure + " that all records pooled have over the largest class"
@@ -56,21 +56,21 @@ func (f *Forecast) Warning(p study.Plan) string {
 // Lines returns the verdict, the forecast's assumptions and its table.
 func (f *Forecast) Lines() []string {
 	all := []string{f.Verdict(),
-		f.simulations() + ", " + f.Separation() + "; in brackets, their 5 % and 95 % quantiles"}
-	if len(f.Looked) > 1 {
+		f.simulations() + ", " + f.SeparationText() + "; in brackets, their 5 % and 95 % quantiles"}
+	if len(f.AUCsTried) > 1 {
 		all = append(all, "the AUC is assumed: state yours with --set auc=.8 (or --auc .8 of caucus forecast)")
 	}
-	if f.Assumed {
+	if f.SharesAssumed {
 		all = append(all, "the class shares are assumed: state yours with --set class_shares=.7,.3 (or --class-shares .7,.3)")
 	}
 	all = append(all, fmt.Sprintf("%-22s %-22s %s", "", "accuracy", "AUC"))
 	exactly := func(v float64) DrawSummary { return DrawSummary{Mean: v, Low: v, High: v} }
 	for _, l := range []struct {
 		name string
-		Line
+		Performance
 	}{
 		{"released", f.Released}, {"all records pooled", f.Pooled}, {"one party alone", f.Alone},
-		{f.Largest(), Line{Accuracy: exactly(f.Majority), AUC: exactly(.5)}},
+		{f.Largest(), Performance{Accuracy: exactly(f.Majority), AUC: exactly(.5)}},
 	} {
 		all = append(all, fmt.Sprintf("%-22s %-22s %s", l.name, l.Accuracy.Words(), l.AUC.Words()))
 	}
@@ -79,7 +79,7 @@ func (f *Forecast) Lines() []string {
 
 // Largest names the line of the largest class, and says whether its share is assumed.
 func (f *Forecast) Largest() string {
-	if f.Assumed {
+	if f.SharesAssumed {
 		return "largest class, assumed"
 	}
 	return "largest class"
@@ -92,12 +92,12 @@ func (f *Forecast) simulations() string {
 	return fmt.Sprintf("mean of %d simulations on made-up records", f.Draws)
 }
 
-// Separation describes how well the features separate the classes.
-func (f *Forecast) Separation() string {
-	if len(f.Looked) == 1 {
-		return fmt.Sprintf("whose features separate the classes to an AUC of %.2f", f.Looked[0])
+// SeparationText describes how well the features separate the classes.
+func (f *Forecast) SeparationText() string {
+	if len(f.AUCsTried) == 1 {
+		return fmt.Sprintf("whose features separate the classes to an AUC of %.2f", f.AUCsTried[0])
 	}
-	return fmt.Sprintf("whose features separate the classes to an AUC of %.2f to %.2f", f.Looked[0], f.Looked[len(f.Looked)-1])
+	return fmt.Sprintf("whose features separate the classes to an AUC of %.2f to %.2f", f.AUCsTried[0], f.AUCsTried[len(f.AUCsTried)-1])
 }
 
 // Words give the mean of all draws and the range of nine in ten draws.
@@ -114,6 +114,6 @@ func (s Statement) Words() []string {
 	return []string{
 		fmt.Sprintf("accuracy by the operator's word: released %s, one party alone %s, all records pooled %s, %s %.3f", f.Released.Accuracy.Words(), f.Alone.Accuracy.Words(), f.Pooled.Accuracy.Words(), f.Largest(), f.Majority),
 		f.Verdict(),
-		fmt.Sprintf("%s of %d parties with %d records in all, %s", f.simulations(), f.Parties, f.Records, f.Separation()),
+		fmt.Sprintf("%s of %d parties with %d records in all, %s", f.simulations(), f.Parties, f.Records, f.SeparationText()),
 	}
 }

@@ -13,13 +13,13 @@ import (
 // of time: records with the event, with each cause that competes with it, and last seen without
 // any. One more cell counts the records that were seen beyond the last edge.
 type Layout struct {
-	Edges   []float64 // upper ends of the intervals, ascending, in the time's unit
-	Groups  []string  // names of the levels; one empty name without groups
-	Columns int       // counts of an interval: the event, the causes, and the censored
-	Seen    []string  // levels of the event's column that count as last seen without it
-	time    numeric
-	event   coded
-	by      coded
+	Edges          []float64 // upper ends of the intervals, ascending, in the time's unit
+	Groups         []string  // names of the levels; one empty name without groups
+	Columns        int       // counts of an interval: the event, the causes, and the censored
+	CensoredLevels []string  // levels of the event's column that count as last seen without it
+	time           numeric
+	event          coded
+	by             coded
 }
 
 // numeric is a number's encoded column.
@@ -66,7 +66,7 @@ func LayoutOf(s dataset.Schema, t Terms) (Layout, error) {
 		if at := slices.Index(names, level); at >= 0 {
 			return at
 		}
-		l.Seen = append(l.Seen, level)
+		l.CensoredLevels = append(l.CensoredLevels, level)
 		return len(names) // last seen without any of them
 	}, names)
 	if err != nil || t.By == "" {
@@ -132,11 +132,11 @@ func feature(s dataset.Schema, column string) (dataset.Feature, dataset.Block, b
 	})], true
 }
 
-// Run returns the number of a group's counts.
-func (l Layout) Run() int { return len(l.Edges)*l.Columns + 1 }
+// CountsPerGroup returns the number of a group's counts.
+func (l Layout) CountsPerGroup() int { return len(l.Edges)*l.Columns + 1 }
 
 // Cells returns the length of the vector.
-func (l Layout) Cells() int { return 1 + len(l.Groups)*l.Run() }
+func (l Layout) Cells() int { return 1 + len(l.Groups)*l.CountsPerGroup() }
 
 // onEdge is the distance below an edge, as a share of the range, at which a time still counts as on
 // the edge, because scaling by the schema has an error of up to 10⁻¹².
@@ -157,9 +157,9 @@ func (l Layout) Of(row []float64, class int) int {
 	for bin < len(l.time.places) && v >= l.time.places[bin]-onEdge {
 		bin++
 	}
-	first := 1 + group*l.Run()
+	first := 1 + group*l.CountsPerGroup()
 	if bin == len(l.Edges) {
-		return first + l.Run() - 1
+		return first + l.CountsPerGroup() - 1
 	}
 	return first + bin*l.Columns + kind
 }

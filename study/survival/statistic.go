@@ -21,7 +21,7 @@ import (
 //   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan
 //     and, at unit record, each site's number of records.
 //   - Lemma: a record lies in exactly one cell (Layout.Of): cell 0 takes every record without a
-//     time, an event or a group of its own, and those that fail the condition (Records.IsOutside).
+//     time, an event or a group of its own, and those that fail the condition (Records.IsExcluded).
 //     So a record that moves from cell a to cell b changes the histogram by e_b − e_a: by 2 in L1
 //     and in L2², in two cells, or not at all; the sum stays. At unit party a histogram x of at
 //     most c records becomes y of at most c, both non-negative: ‖x − y‖₁ ≤ 2c, ‖x − y‖² ≤ ‖x‖² +
@@ -81,7 +81,7 @@ func (c *Counts) Additive(records int64) bool {
 
 // Local counts a party's records.
 func (c *Counts) Local(in study.Inputs) ([]int64, int64) {
-	records := keyed.AtMost(in, c.plan.Unit, c.most())
+	records := keyed.AtMostRecords(in, c.plan.Unit, c.most())
 	weight := int64(records.Len())
 	if c.plan.Unit == privacy.Party {
 		weight = 1
@@ -99,7 +99,7 @@ func (c *Counts) count(r *dataset.Records) []int64 {
 
 // CellOf returns the cell of record i. Records that fail the condition lie in cell 0.
 func (c *Counts) CellOf(r *dataset.Records, i int) int {
-	if r.IsOutside(i) {
+	if r.IsExcluded(i) {
 		return 0
 	}
 	return c.Of(r.X.RawRowView(i), r.Y[i])
@@ -168,7 +168,7 @@ func (t Task) Counts(values []int64) ([]string, int64) {
 	var lines []string
 	lines = append(lines, fmt.Sprintf("in no curve: %d", values[0]))
 	for g, name := range c.Groups {
-		run := values[1+g*c.Run() : 1+(g+1)*c.Run()]
+		run := values[1+g*c.CountsPerGroup() : 1+(g+1)*c.CountsPerGroup()]
 		line, from := cmp.Or(name, "all")+":", 0.
 		for j, edge := range c.Edges {
 			at := run[j*c.Columns : (j+1)*c.Columns]

@@ -242,13 +242,13 @@ func (t Terms) expected(p study.Plan, pool *auxdata.Pool, size study.Size) float
 	if err != nil {
 		return 0
 	}
-	shares := l.Shares(pool)
+	shares := l.GroupShares(pool)
 	return t.Expected * float64(size.Records) * slices.Min(shares)
 }
 
-// Shares returns each group's share of the pool's rows, at least half an even share. Equal shares
-// stand for those of classes, which a pool does not hold.
-func (l Layout) Shares(pool *auxdata.Pool) []float64 {
+// GroupShares returns each group's share of the pool's rows, at least half an even share. Equal
+// shares stand for those of classes, which a pool does not hold.
+func (l Layout) GroupShares(pool *auxdata.Pool) []float64 {
 	n := float64(len(l.Groups))
 	out := make([]float64, len(l.Groups))
 	rows := pool.Rows()
@@ -284,19 +284,19 @@ func (Kind) Words(p study.Plan) study.Words {
 	leaves += "; how many lie in none of these (everybody counts as observed from time 0)"
 	w := study.Words{
 		CountsMissing: true,
-		Leaves:        leaves, Received: "counts of its records by time and event",
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p),
-		Liar: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
+		DataSent:      leaves, ExactDataReceived: "counts of its records by time and event",
+		Trained: study.NothingTrained, Neighbours: study.NeighbourText(p),
+		LiarText: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
 	}
 	if p.Unit == privacy.Party {
-		w.Leaves += fmt.Sprintf(", of at most %d records", t.PerParty)
-		if w.Liar = p.Noise.Trust().LiarInVectors; p.Noise.InClear() {
-			w.Liar = fmt.Sprintf("it can move the result by %d records", t.PerParty)
+		w.DataSent += fmt.Sprintf(", of at most %d records", t.PerParty)
+		if w.LiarText = p.Noise.Trust().LiarInVectors; p.Noise.SumsInClear() {
+			w.LiarText = fmt.Sprintf("it can move the result by %d records", t.PerParty)
 		}
 	} else {
-		w.Leaves += ", and the declared number of records"
+		w.DataSent += ", and the declared number of records"
 	}
-	w.Leaves += p.Noise.Trust().Added
+	w.DataSent += p.Noise.Trust().LeavingText
 	return w
 }
 
@@ -313,12 +313,12 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 		return nil, err
 	}
 	return Task{bodies.Task{TaskBase: study.NewTaskBase(Kind{}, p, pool), Statistic: c,
-		Fresh: 0x737572766976616c}, c}, nil
+		SearchSeed: 0x737572766976616c}, c}, nil
 }
 
 // Work grows with records × intervals.
 func (t Task) Work(records int) (study.Work, error) {
 	l := t.Counted.Layout
-	return study.Work{Rest: t.CommonWork(records) +
+	return study.Work{OtherSteps: t.CommonWork(records) +
 		float64(records)*float64(len(l.Edges)+len(l.Groups)+l.Columns+8)*4}, nil
 }

@@ -57,12 +57,12 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	if len(*f) > start || len(out) != study.Servers {
 		return nil
 	}
-	if !f.claims("ledger", a.Line != nil, "it names no line of the helper's ledger") {
+	if !f.claims("ledger", a.HelperLine != nil, "it names no line of the helper's ledger") {
 		return nil
 	}
-	lines := [study.Servers]privacy.Line{r.Ledger[0], *a.Line}
+	lines := [study.Servers]privacy.Line{r.Ledger[0], *a.HelperLine}
 	for i, line := range lines {
-		if err := errors.Join(line.Check(), line.Answers(out[i])); err != nil {
+		if err := errors.Join(line.Check(), line.CheckResult(out[i])); err != nil {
 			f.add(evidence.Fails, "ledger", "line %d of the %s's: %v", line.Sequence,
 				study.ServerNames[i], err)
 			return nil
@@ -112,9 +112,9 @@ func canonical(said any, document []byte) bool {
 func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
 	const about = "set"
 	a := r.Aggregated
-	var said protocol.Set
+	var said protocol.ContributionSet
 	for i, signature := range a.Sets {
-		said = protocol.Set{}
+		said = protocol.ContributionSet{}
 		if err := protocol.ReadSigned(study.Signed{Document: a.Set, Signature: signature}, keys[i],
 			protocol.SetDocument, &said); err != nil {
 			f.add(evidence.Fails, about, "the %s did not sign the set: %v", study.ServerNames[i],
@@ -131,7 +131,7 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 		for i, party := range r.Contributed {
 			members.AddMember(party, a.Members[i])
 		}
-		f.claims(about, slices.IsSorted(r.Contributed) && members.Digest() == said.Members, "both servers signed the set of other parties or contributions than the release names")
+		f.claims(about, slices.IsSorted(r.Contributed) && members.Digest() == said.MembersDigest, "both servers signed the set of other parties or contributions than the release names")
 	}
 	same := len(said.Amendments) == len(r.Amendments)
 	for i := range said.Amendments {
@@ -153,7 +153,7 @@ func (v VerifierInputs) helper(r study.Release) (f findings) {
 	key := r.Aggregated.Keys[1]
 	switch {
 	case v.Helper == nil:
-		f.add(evidence.Trust, "helper", "that key %s belongs to an organisation other than the coordinator's: the file says so itself. Compare it with the helper in an agent's policy, or give --helper", key)
+		f.add(evidence.NotProvable, "helper", "that key %s belongs to an organisation other than the coordinator's: the file says so itself. Compare it with the helper in an agent's policy, or give --helper", key)
 	case v.Helper.String() != key:
 		f.add(evidence.Fails, "helper", "its helper signed with key %s, which is not the helper's (%s)", key, v.HelperFrom)
 	default:

@@ -15,10 +15,10 @@ func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	case "":
 	case study.SealedByRule:
 		chain, err := evidence.ChainOf(r, p)
-		f.claims(about, err != nil || r.Parties >= chain.Ending().Enough(len(p.Roster)), "it is said to be sealed by its rule, which asks for more than %d contributions", r.Parties)
-		f.add(evidence.Word, about, "it sealed before its deadline, by the rule that plan or amendments name")
+		f.claims(about, err != nil || r.Parties >= chain.Ending().SealCount(len(p.Roster)), "it is said to be sealed by its rule, which asks for more than %d contributions", r.Parties)
+		f.add(evidence.CoordinatorsWord, about, "it sealed before its deadline, by the rule that plan or amendments name")
 	case study.SealedByOperator:
-		f.add(evidence.Word, about, "an operator sealed it before its deadline")
+		f.add(evidence.CoordinatorsWord, about, "an operator sealed it before its deadline")
 	default:
 		f.add(evidence.Fails, about, "it is said to be sealed by %q, and nothing of that name seals a study", r.Sealed)
 	}

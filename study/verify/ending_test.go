@@ -19,7 +19,7 @@ func TestEnding(t *testing.T) {
 	p, h := must(c.release.Release.DecodedPlan()), c.release.Release.PlanHash
 	amend := func(signer *protocol.Signer, hours, minimum int, reopens bool,
 		after ...study.Signed) []study.Signed {
-		chain := study.NewChain(p, h)
+		chain := study.NewAmendmentChain(p, h)
 		for _, a := range after {
 			must(chain.Add(a.Document))
 		}
@@ -51,12 +51,12 @@ func TestEnding(t *testing.T) {
 		"somebody else signed":     {func(r *study.Release) { r.Amendments = forged }, nil, evidence.Fails, "ending", "signature"},
 		"one is missing":           {func(r *study.Release) { r.Amendments = two[1:] }, nil, evidence.Fails, "ending", "comes next"},
 		"the minimum went too low": {func(r *study.Release) { r.Amendments = low }, nil, evidence.Fails, "ending", "its minimum stays"},
-		"sealed by an operator":    {func(r *study.Release) { r.Sealed = study.SealedByOperator }, nil, evidence.Word, "ending", "an operator sealed it"},
-		"sealed by its rule":       {func(r *study.Release) { r.Sealed = study.SealedByRule }, nil, evidence.Word, "ending", "by the rule"},
+		"sealed by an operator":    {func(r *study.Release) { r.Sealed = study.SealedByOperator }, nil, evidence.CoordinatorsWord, "ending", "an operator sealed it"},
+		"sealed by its rule":       {func(r *study.Release) { r.Sealed = study.SealedByRule }, nil, evidence.CoordinatorsWord, "ending", "by the rule"},
 		"sealed by something else": {func(r *study.Release) { r.Sealed = "42 patients" }, nil, evidence.Fails, "ending", "nothing of that name"},
 		"left out after it reopened": {func(r *study.Release) {
 			r.Amendments, r.Contributed, r.Missing = two, nil, append(r.Missing, r.Contributed...)
-		}, nil, evidence.Word, "receipt", "did not come again"},
+		}, nil, evidence.CoordinatorsWord, "receipt", "did not come again"},
 		"left out though it came again": {func(r *study.Release) {
 			r.Amendments, r.Contributed, r.Missing = two, nil, append(r.Missing, r.Contributed...)
 		}, two, evidence.Fails, "receipt", "does not count it"},

@@ -44,7 +44,7 @@ func conclude() (c concluded) {
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed := must(planning.Propose(study.Proposal{
+	proposed := must(planning.ProposePlan(study.Proposal{
 		Name: "readmission", Mechanism: "cross", Noise: study.NoiseCoordinator, Epsilon: 4, Records: 100, Map: dataset.Components{Project: 3},
 		Roster: []study.PartyID{"north", "south"}, Deadline: time.Date(2030, 6, 30, 0, 0, 0, 0, time.UTC),
 	}, schema.WithoutFormat(), table.Select(rows[:100])))
@@ -52,7 +52,7 @@ func conclude() (c concluded) {
 	c.pool, c.signer = pool, must(protocol.NewSigner())
 	task := must(results.NewTask(plan, pool))
 	s := life.New(plan, proposed.Hash)
-	must(s.Step(life.Opened{}))
+	must(s.Step(life.StudyOpened{}))
 	sum := must(task.NewSum())
 	charges := must(task.Charges(0))
 	for i, party := range plan.Roster {
@@ -60,7 +60,7 @@ func conclude() (c concluded) {
 		if err != nil {
 			panic(err)
 		}
-		own := privacy.NewMemory()
+		own := privacy.NewMemoryJournal()
 		ledger := must(privacy.Open(own, privacy.Config{}))
 		if err := study.ChargeAll(ctx, ledger, s.Hash, charges); err != nil {
 			panic(err)
@@ -70,7 +70,8 @@ func conclude() (c concluded) {
 		if err := sum.Add(body); err != nil {
 			panic(err)
 		}
-		must(s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}))
+		must(s.Step(life.ContributionReceived{Party: party, Plan: s.Hash,
+			Body: sha256.Sum256(body)}))
 		if i == 0 {
 			receipt := must(protocol.Receipt{Plan: s.Hash, Party: party, Body: sha256.Sum256(body),
 				Size: len(body)}.Sign(c.signer))
@@ -79,8 +80,8 @@ func conclude() (c concluded) {
 				Upload: body, Ledger: ledgerOf(linesOf(own))}
 		}
 	}
-	must(s.Step(life.FoldDone{Contributions: len(s.Received)}))
-	central := privacy.NewMemory()
+	must(s.Step(life.SumDone{Contributions: len(s.Received)}))
+	central := privacy.NewMemoryJournal()
 	release := must(life.Conclude(ctx, s, task, study.Contributions{Sum: sum},
 		must(privacy.Open(central, privacy.Config{}))))
 	release.Plan, release.Software = proposed.Canonical, "example"
@@ -96,7 +97,7 @@ func sign(signer *protocol.Signer, r study.Release) protocol.SignedRelease {
 }
 
 func linesOf(j privacy.Journal) (lines []privacy.Line) {
-	must(privacy.Walk(context.Background(), j, func(l privacy.Line) error {
+	must(privacy.VerifyEach(context.Background(), j, func(l privacy.Line) error {
 		lines = append(lines, l)
 		return nil
 	}))
@@ -111,8 +112,8 @@ func ExampleRelease() {
 	found := verify.Release(c.release, known)
 	fmt.Println("fails:", evidence.AnyFails(found))
 	for _, f := range found {
-		if f.About == "receipt" || f.About == "release" || f.About == "charge" {
-			fmt.Println(f.Verdict, f.About)
+		if f.Subject == "receipt" || f.Subject == "release" || f.Subject == "charge" {
+			fmt.Println(f.Verdict, f.Subject)
 		}
 	}
 
@@ -120,7 +121,7 @@ func ExampleRelease() {
 	changed.Parties = 200
 	for _, f := range verify.Release(sign(c.signer, changed), known) {
 		if f.Verdict == evidence.Fails {
-			fmt.Println(f.About+":", f.Says)
+			fmt.Println(f.Subject+":", f.Text)
 		}
 	}
 	// Output:

@@ -39,12 +39,12 @@ func rebuilt(r study.Release, t study.Finisher, published []privacy.Published) (
 		} else {
 			want.Sum = r.Sum
 		}
-		if t.Words().Named {
+		if t.Words().ShownByName {
 			if sorted := slices.Sorted(slices.Values(r.Senders)); !slices.Equal(sorted,
 				want.Contributed) {
 				return fail(fmt.Errorf("the bodies are said to be of %v, those that contributed are %v", sorted, want.Contributed))
 			}
-			of.Senders, want.Senders = r.Senders, r.Senders // Party.Sent checks these
+			of.Senders, want.Senders = r.Senders, r.Senders // Party.CheckSent checks these
 		}
 		if n := of.Contributions; n != want.Parties {
 			return fail(fmt.Errorf("the sum is of %d contributions, the manifest says M = %d", n, want.Parties))
@@ -106,7 +106,7 @@ func publicSum(t study.Finisher, b []byte) (of study.Contributions, err error) {
 		return of, err
 	}
 	sum, err := t.NewSum()
-	if err != nil || !sum.Public() {
+	if err != nil || !sum.ReadersMaySee() {
 		return of, err
 	}
 	if err := sum.UnmarshalBinary(b); err != nil {

@@ -13,10 +13,10 @@ import (
 // VerifierInputs is what a verifier knows apart from the release. Every field may be empty. Claims
 // that need an empty field are reported as unchecked or as trusted.
 type VerifierInputs struct {
-	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is
-	// nil.
-	Pool   *auxdata.Pool
-	NoPool error
+	// Pool is the public pool under the plan's schema and map (study.PoolOf). PoolError says why it
+	// is nil.
+	Pool      *auxdata.Pool
+	PoolError error
 	// Keys are a coordinator's key that did not come from the release, and its successors. KeysFrom
 	// says where the first key came from, such as "from operator.yaml". If Keys is nil, Party.Keys
 	// are used.
@@ -31,8 +31,8 @@ type VerifierInputs struct {
 }
 
 // Release checks each claim of a signed release: who signed it, whether its plan is valid, what
-// follows from plan and pool (Claims) and, for a party, whether the party's receipt, upload and
-// ledger agree. It trusts only k. It reads no clock and draws no random numbers.
+// follows from plan and pool (CheckClaims) and, for a party, whether the party's receipt, upload
+// and ledger agree. It trusts only k. It reads no clock and draws no random numbers.
 //
 // Every wrong claim gives a finding that fails (evidence.AnyFails). A simulated release always
 // fails.
@@ -60,23 +60,23 @@ func Release(r protocol.SignedRelease, k VerifierInputs) []evidence.Finding {
 		f.roster(r.Release, p)
 		f.add(evidence.Unchecked, "pool", "%v: bound, noise, cost and result were not computed again", k.noPool())
 	default:
-		f = append(f, Claims(r.Release, k.Pool)...)
+		f = append(f, CheckClaims(r.Release, k.Pool)...)
 	}
 	if k.Party != nil {
-		f = append(f, k.Party.Receipts(r.Release)...)
+		f = append(f, k.Party.CheckReceipt(r.Release)...)
 		f = append(f, k.Party.Shared(r.Release)...)
-		f = append(f, k.Party.Sent(r.Release)...)
-		f = append(f, k.Party.Ending(r.Release)...)
+		f = append(f, k.Party.CheckSent(r.Release)...)
+		f = append(f, k.Party.CheckEnding(r.Release)...)
 		if k.Pool != nil && k.Pool.Digest == p.Pool {
-			f = append(f, k.Party.Charges(r.Release, k.Pool)...)
+			f = append(f, k.Party.CheckCharges(r.Release, k.Pool)...)
 		}
 	}
 	return f
 }
 
 func (v VerifierInputs) noPool() error {
-	if v.NoPool != nil {
-		return v.NoPool
+	if v.PoolError != nil {
+		return v.PoolError
 	}
 	return errors.New("no pool was given")
 }
@@ -108,8 +108,8 @@ func (v VerifierInputs) signature(r protocol.SignedRelease) (f findings) {
 		f.add(evidence.Fails, about, "the release was changed after key %s signed it, or another key did", r.Signer)
 	case v.Keys == nil:
 		f.add(evidence.Holds, about, "nothing was changed since key %s signed it", r.Signer)
-		f.add(evidence.Trust, about, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key")
-	case !v.Keys.Hold(r.Signer):
+		f.add(evidence.NotProvable, about, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key")
+	case !v.Keys.Contains(r.Signer):
 		f.add(evidence.Fails, about, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, v.Keys.Newest(), v.KeysFrom)
 	case r.Signer != v.Keys.Newest():
 		f.add(evidence.Holds, about, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, v.Keys.Newest(), v.KeysFrom)

@@ -25,7 +25,7 @@ func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.S
 // says reports whether a finding with this verdict and subject contains the text.
 func says(all []evidence.Finding, v evidence.Verdict, about, text string) bool {
 	for _, f := range all {
-		if f.Verdict == v && f.About == about && strings.Contains(f.Says, text) {
+		if f.Verdict == v && f.Subject == about && strings.Contains(f.Text, text) {
 			return true
 		}
 	}
@@ -67,7 +67,7 @@ func TestRelease(t *testing.T) {
 		says    string
 		fails   bool
 	}{
-		"nobody's word":       {c.release, verify.VerifierInputs{Pool: c.pool}, evidence.Trust, "signature", "the file says so itself", false},
+		"nobody's word":       {c.release, verify.VerifierInputs{Pool: c.pool}, evidence.NotProvable, "signature", "the file says so itself", false},
 		"the key":             {c.release, verify.VerifierInputs{Pool: c.pool, Keys: &own, KeysFrom: "--key"}, evidence.Holds, "signature", "(--key)", false},
 		"another's key":       {c.release, verify.VerifierInputs{Pool: c.pool, Keys: &others}, evidence.Fails, "signature", "which is not the coordinator's key", true},
 		"handed over":         {rotated, verify.VerifierInputs{Pool: c.pool, Keys: &own}, evidence.Holds, "signature", "nothing was changed", false},
@@ -82,9 +82,9 @@ func TestRelease(t *testing.T) {
 		"no plan":             {sign(c.signer, broken), verify.VerifierInputs{Pool: c.pool}, evidence.Fails, "plan", "it was changed", true},
 		"no daemon's plan":    {sign(c.signer, daemonless), verify.VerifierInputs{Pool: c.pool}, evidence.Fails, "plan", "no coordinator or agent runs it", true},
 		"no pool":             {c.release, verify.VerifierInputs{}, evidence.Unchecked, "pool", "no pool was given", false},
-		"unreadable pool":     {c.release, verify.VerifierInputs{NoPool: errors.New("pool.csv: moved")}, evidence.Unchecked, "pool", "pool.csv: moved", false},
+		"unreadable pool":     {c.release, verify.VerifierInputs{PoolError: errors.New("pool.csv: moved")}, evidence.Unchecked, "pool", "pool.csv: moved", false},
 		"roster without pool": {sign(c.signer, func() study.Release { r := c.release.Release; r.Parties = 9; return r }()), verify.VerifierInputs{}, evidence.Fails, "parties", "M = 9", true},
-		"no receipt":          {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt = nil })}, evidence.Word, "receipt", "its upload is here", false},
+		"no receipt":          {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt = nil })}, evidence.CoordinatorsWord, "receipt", "its upload is here", false},
 		"sent nothing":        {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt, s.Upload = nil, nil })}, evidence.Fails, "receipt", "has sent nothing", true},
 		"bad receipt":         {c.release, verify.VerifierInputs{Pool: c.pool, Party: site(func(s *evidence.Party) { s.BadReceipt = errors.New("torn") })}, evidence.Fails, "receipt", "torn", true},
 		"forged receipt": {c.release,
@@ -109,7 +109,7 @@ func TestRelease(t *testing.T) {
 }
 
 // cheaper is a ledger whose lines have no costs.
-func cheaper(l evidence.Ledger) evidence.Ledger {
+func cheaper(l evidence.LineFinder) evidence.LineFinder {
 	return func(id string) (privacy.Line, bool, error) {
 		line, found, err := l(id)
 		line.Costs = nil
@@ -134,7 +134,7 @@ func TestCompareCoordinator(t *testing.T) {
 	atSite.PlanHash = study.HashOf(atSite.Plan)
 	for name, test := range map[string]struct {
 		r       protocol.SignedRelease
-		ledger  evidence.Ledger
+		ledger  evidence.LineFinder
 		verdict evidence.Verdict
 		says    string
 	}{
@@ -146,7 +146,7 @@ func TestCompareCoordinator(t *testing.T) {
 		"each site's noise": {sign(c.signer, atSite), ledgerOf(c.ledger), evidence.Holds, "charged nothing for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := evidence.CompareCoordinator(test.r, c.signer.Key(), privacy.NewChain(),
+			found := evidence.CompareCoordinator(test.r, c.signer.Key(), privacy.NewLedgerChain(),
 				test.ledger)
 			if !says(found, test.verdict, "charge", test.says) ||
 				!says(found, evidence.Holds, "signature", "the coordinator signed") {
@@ -155,7 +155,7 @@ func TestCompareCoordinator(t *testing.T) {
 		})
 	}
 	if found := evidence.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(),
-		privacy.NewChain(), ledgerOf(c.ledger)); !says(found, evidence.Fails, "signature",
+		privacy.NewLedgerChain(), ledgerOf(c.ledger)); !says(found, evidence.Fails, "signature",
 		"not what this coordinator signed") {
 		t.Errorf("another's key: %+v", found)
 	}
@@ -168,26 +168,26 @@ func TestCompareCoordinator(t *testing.T) {
 // TestRecall: remembered heads reveal missing entries.
 func TestRecall(t *testing.T) {
 	c := conclude()
-	chain := privacy.NewChain()
-	if err := chain.Follow(c.ledger[0]); err != nil {
+	chain := privacy.NewLedgerChain()
+	if err := chain.AddLine(c.ledger[0]); err != nil {
 		t.Fatal(err)
 	}
 	other := privacy.Head{Sequence: 1, Hash: privacy.Digest{9}}
 	for name, test := range map[string]struct {
-		m       evidence.Memory
+		m       evidence.LedgerMemory
 		verdict evidence.Verdict
 		about   string
 		says    string
 	}{
-		"nothing":      {evidence.Memory{}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
-		"an empty one": {evidence.Memory{Heads: []evidence.RememberedHead{{Who: "me"}}}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
-		"its head":     {evidence.Memory{Heads: []evidence.RememberedHead{{Head: chain.Head(), Who: "me"}}}, evidence.Holds, "remembered", "me names entry 1, which is in the ledger"},
-		"a number":     {evidence.Memory{Heads: []evidence.RememberedHead{{Head: privacy.Head{Sequence: 1}, Who: "me"}}}, evidence.Holds, "remembered", "entry 1"},
-		"another head": {evidence.Memory{Heads: []evidence.RememberedHead{{Head: other, Who: "me"}}}, evidence.Fails, "remembered", "me: "},
-		"quoted":       {evidence.Memory{Quoted: []privacy.Head{{Sequence: 3}}}, evidence.Holds, "coordinator", "up to entry 3"},
-		"went back":    {evidence.Memory{QuoteError: errors.New("went back")}, evidence.Fails, "coordinator", "went back"},
+		"nothing":      {evidence.LedgerMemory{}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
+		"an empty one": {evidence.LedgerMemory{Heads: []evidence.RememberedHead{{Who: "me"}}}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
+		"its head":     {evidence.LedgerMemory{Heads: []evidence.RememberedHead{{Head: chain.Head(), Who: "me"}}}, evidence.Holds, "remembered", "me names entry 1, which is in the ledger"},
+		"a number":     {evidence.LedgerMemory{Heads: []evidence.RememberedHead{{Head: privacy.Head{Sequence: 1}, Who: "me"}}}, evidence.Holds, "remembered", "entry 1"},
+		"another head": {evidence.LedgerMemory{Heads: []evidence.RememberedHead{{Head: other, Who: "me"}}}, evidence.Fails, "remembered", "me: "},
+		"quoted":       {evidence.LedgerMemory{QuotedHeads: []privacy.Head{{Sequence: 3}}}, evidence.Holds, "coordinator", "up to entry 3"},
+		"went back":    {evidence.LedgerMemory{QuoteError: errors.New("went back")}, evidence.Fails, "coordinator", "went back"},
 	} {
-		if found := evidence.Recall(chain, test.m); !says(found, test.verdict, test.about,
+		if found := evidence.CompareMemory(chain, test.m); !says(found, test.verdict, test.about,
 			test.says) {
 			t.Errorf("%s: %+v", name, found)
 		}
@@ -199,7 +199,8 @@ func TestRecall(t *testing.T) {
 		says    string
 	}{{0, nil, evidence.Holds, "no entries"}, {2, nil, evidence.Holds, "2 entries"},
 		{1, errors.New("torn"), evidence.Fails, "torn"}} {
-		if found := evidence.Chain(test.entries, test.broken); !says(found, test.verdict, "chain",
+		if found := evidence.CheckChain(test.entries, test.broken); !says(found, test.verdict,
+			"chain",
 			test.says) {
 			t.Errorf("%+v", found)
 		}
@@ -226,7 +227,7 @@ func TestReleaseLines(t *testing.T) {
 }
 
 // ledgerOf makes a Ledger of exported lines.
-func ledgerOf(lines []privacy.Line) evidence.Ledger {
+func ledgerOf(lines []privacy.Line) evidence.LineFinder {
 	return func(id string) (privacy.Line, bool, error) {
 		for _, l := range lines {
 			if l.ID == id {

@@ -23,7 +23,8 @@ const AboutSimulated = "simulated"
 type findings []evidence.Finding
 
 func (f *findings) add(v evidence.Verdict, about, format string, args ...any) {
-	*f = append(*f, evidence.Finding{About: about, Verdict: v, Says: fmt.Sprintf(format, args...)})
+	*f = append(*f, evidence.Finding{Subject: about, Verdict: v,
+		Text: fmt.Sprintf(format, args...)})
 }
 
 func (f *findings) claims(about string, ok bool, format string, args ...any) bool {
@@ -33,12 +34,13 @@ func (f *findings) claims(about string, ok bool, format string, args ...any) boo
 	return ok
 }
 
-// Claims recomputes every claim of a release from plan and pool: the plan's hash; the terms, bound,
-// noise and cost of each publication; the totals; the parties that count; and the ledger's lines.
-// Then it makes the whole release from these and the published numbers, and compares all fields, so
-// that nothing is left unchecked. pool is the public pool under the plan's schema and map. Claims
-// checks no signature (protocol.SignedRelease does), reads no clock and draws no random numbers.
-func Claims(r study.Release, pool *auxdata.Pool) []evidence.Finding {
+// CheckClaims recomputes every claim of a release from plan and pool: the plan's hash; the terms,
+// bound, noise and cost of each publication; the totals; the parties that count; and the ledger's
+// lines. Then it makes the whole release from these and the published numbers, and compares all
+// fields, so that nothing is left unchecked. pool is the public pool under the plan's schema and
+// map. CheckClaims checks no signature (protocol.SignedRelease does), reads no clock and draws no
+// random numbers.
+func CheckClaims(r study.Release, pool *auxdata.Pool) []evidence.Finding {
 	var f findings
 	if err := r.CheckForm(); err != nil {
 		f.add(evidence.Fails, "manifest", "%v", err)
@@ -93,8 +95,8 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 		weights = &p.Weights.Plan
 	}
 	f.claims("pool", reflect.DeepEqual(r.WeightsPlan, weights), "the manifest and the plan name different studies as the source of the pool's weights")
-	f.claims("neighbours", r.Neighbours == kinds.WordsOf(p).Neighbours, "the manifest describes other neighbours than unit %s of this plan has: %q", p.Unit, r.Neighbours)
-	if want := study.NotProtected(p, kinds.WordsOf(p)); !slices.Equal(r.NotProtected, want) {
+	f.claims("neighbours", r.Neighbours == kinds.Explain(p).Neighbours, "the manifest describes other neighbours than unit %s of this plan has: %q", p.Unit, r.Neighbours)
+	if want := study.NotProtected(p, kinds.Explain(p)); !slices.Equal(r.NotProtected, want) {
 		why := "the manifest's list of what is not protected is not the plan's"
 		for _, w := range want {
 			if !slices.Contains(r.NotProtected, w) {
@@ -112,7 +114,7 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 
 // body checks that the kind's result is canonically encoded, so that no other data can hide there.
 func (f *findings) body(r study.Release) {
-	kind, err := results.Named(r.Kind)
+	kind, err := results.FindResults(r.Kind)
 	if err == nil {
 		err = r.Result.DecodeBody(kind.Body())
 	}
@@ -215,7 +217,7 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 		f.claims("published", r.Aggregated == nil && len(r.Published) == 0 && len(r.Sum) == 0 && len(r.Ledger) == 0, "a simulated release carries a ledger's publications: it was put together from two")
 		return nil
 	}
-	if p.Noise.AtSite() {
+	if p.Noise.AddedAtSite() {
 		f.claims("ledger", len(r.Published) == 0 && len(r.Ledger) == 0 && r.Aggregated == nil, "each party released its own part, but the release names entries of a ledger of the coordinator")
 		return nil
 	}
@@ -241,7 +243,7 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 		line := r.Ledger[i]
 		if err := line.Check(); err != nil {
 			f.add(evidence.Fails, "ledger", "line %d: %v", line.Sequence, err)
-		} else if err := line.Answers(x); err != nil {
+		} else if err := line.CheckResult(x); err != nil {
 			f.add(evidence.Fails, "ledger", "%v", err)
 		}
 		out = append(out, x)
@@ -268,7 +270,7 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	}
 	if len(*f) == start {
 		for _, w := range want {
-			f.add(evidence.Holds, "totals", "%s (%s)", w, w.Why)
+			f.add(evidence.Holds, "totals", "%s (%s)", w, w.Reason)
 		}
 	}
 }
@@ -292,7 +294,7 @@ func (f *findings) whole(r study.Release, t study.Finisher, published []privacy.
 	}
 	f.add(evidence.Holds, "release", "this program made the release again from plan, pool, roster and published numbers: every field agrees, and nothing else is in it")
 	if len(r.Senders) > 0 {
-		f.add(evidence.Word, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
+		f.add(evidence.CoordinatorsWord, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
 	}
 	if unseen != "" {
 		f.add(evidence.Unchecked, "result", "it was fitted to features that only the coordinator has: %s. Their places and shapes are checked, and what follows from them; the numbers cannot be", unseen)
@@ -307,17 +309,18 @@ func (f *findings) words(r study.Release, p study.Plan) {
 		return
 	}
 	trust := p.Noise.Trust()
-	if trust.NoiseWord != "" {
-		f.add(evidence.Word, "noise", "%s", trust.NoiseWord)
+	if trust.NoiseClaim != "" {
+		f.add(evidence.CoordinatorsWord, "noise", "%s", trust.NoiseClaim)
 	}
-	f.add(evidence.Word, "parties", trust.SumWord, r.Parties)
-	f.add(evidence.Trust, trust.TrustedAbout, "%s", trust.Trusted)
+	f.add(evidence.CoordinatorsWord, "parties", trust.SumClaim, r.Parties)
+	f.add(evidence.NotProvable, trust.BelievedTopic, "%s", trust.BelievedClaim)
 	if p.Weights != nil {
-		f.add(evidence.Word, "weights", "that the pool's weights cost what the plan says, ε = %g, δ = %g for a %s: verify the release of the study that made them, plan %s", p.Weights.Epsilon, p.Weights.Delta, p.Weights.Unit, p.Weights.Plan)
+		f.add(evidence.CoordinatorsWord, "weights", "that the pool's weights cost what the plan says, ε = %g, δ = %g for a %s: verify the release of the study that made them, plan %s", p.Weights.Epsilon, p.Weights.Delta, p.Weights.Unit, p.Weights.Plan)
 	}
-	f.add(evidence.Word, "software", "that version %q of the program made it", r.Software)
-	f.add(evidence.Trust, "pool", "that the pool was public before the study, and not chosen by looking at private records")
-	f.add(evidence.Trust, "proofs", "that the proofs are right, and that this program and machine compute what they say: they are in the source code, in folders privacy, aggregation and study")
+	f.add(evidence.CoordinatorsWord, "software", "that version %q of the program made it",
+		r.Software)
+	f.add(evidence.NotProvable, "pool", "that the pool was public before the study, and not chosen by looking at private records")
+	f.add(evidence.NotProvable, "proofs", "that the proofs are right, and that this program and machine compute what they say: they are in the source code, in folders privacy, aggregation and study")
 }
 
 // sameTotal compares two totals. It allows for the last bits, in which processors differ.
@@ -325,7 +328,7 @@ func sameTotal(t, o study.UnitTotal) bool {
 	close := func(x, y float64) bool {
 		return math.Abs(x-y) <= wordTolerance*math.Max(math.Abs(x), math.Abs(y))
 	}
-	return t.Unit == o.Unit && t.Why == o.Why && close(t.Delta, o.Delta) &&
+	return t.Unit == o.Unit && t.Reason == o.Reason && close(t.Delta, o.Delta) &&
 		(t.Epsilon == nil) == (o.Epsilon == nil) &&
 		(t.Epsilon == nil || close(*t.Epsilon, *o.Epsilon))
 }

@@ -30,8 +30,9 @@ type Console struct {
 	unfinished string
 }
 
-// Worded returns a writer to w of texts with the program's own names. Each Write is a whole text.
-func (c *Console) Worded(w io.Writer) io.Writer {
+// WithVerbNames returns a writer to w of texts with the program's own names. Each Write is a whole
+// text.
+func (c *Console) WithVerbNames(w io.Writer) io.Writer {
 	if c.Words == nil {
 		return w
 	}
@@ -57,10 +58,10 @@ func (c *Console) Print(document any, text func(io.Writer)) error {
 	if !c.JSON {
 		var b bytes.Buffer
 		text(&b)
-		_, err := c.Worded(c.Out).Write(b.Bytes())
+		_, err := c.WithVerbNames(c.Out).Write(b.Bytes())
 		return err
 	}
-	e := json.NewEncoder(c.Worded(c.Out))
+	e := json.NewEncoder(c.WithVerbNames(c.Out))
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	if err := e.Encode(document); err != nil {
@@ -79,15 +80,15 @@ func (c *Console) Say(document any, format string, args ...any) error {
 
 // Note writes a line to stderr, for people, never into a document.
 func (c *Console) Note(format string, args ...any) {
-	fmt.Fprintf(textpage.PlainWriter{Writer: c.Worded(c.Err)}, format+"\n", args...)
+	fmt.Fprintf(textpage.PlainWriter{Writer: c.WithVerbNames(c.Err)}, format+"\n", args...)
 }
 
 // Logger returns a daemon's log on Err: lines of JSON with --json.
 func (c *Console) Logger() *slog.Logger {
 	if c.JSON {
-		return slog.New(slog.NewJSONHandler(c.Worded(c.Err), nil))
+		return slog.New(slog.NewJSONHandler(c.WithVerbNames(c.Err), nil))
 	}
-	return slog.New(slog.NewTextHandler(c.Worded(c.Err), nil))
+	return slog.New(slog.NewTextHandler(c.WithVerbNames(c.Err), nil))
 }
 
 // PrintLink makes a link to a daemon's page and prints it. The link is a secret until somebody
@@ -105,8 +106,8 @@ func (c *Console) PrintLink(dir, address string) error {
 	return c.Say(map[string]string{"link": link}, "%s\n", link)
 }
 
-// Listed returns the list, or [] for nil, which JSON would write as null.
-func Listed[T any](all []T) []T {
+// NonNil returns the list, or [] for nil, which JSON would write as null.
+func NonNil[T any](all []T) []T {
 	if all == nil {
 		return []T{}
 	}

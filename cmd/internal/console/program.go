@@ -34,13 +34,14 @@ func Execute(ctx context.Context, root func(*Console) *cobra.Command, args []str
 	c := &Console{Out: stdout, Err: stderr}
 	cmd := root(c)
 	cmd.SetArgs(args)
-	cmd.SetOut(c.Worded(stdout))
-	cmd.SetErr(c.Worded(stderr))
+	cmd.SetOut(c.WithVerbNames(stdout))
+	cmd.SetErr(c.WithVerbNames(stderr))
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(textpage.PlainWriter{Writer: c.Worded(stderr)}, "%s: %s\n", cmd.Name(), plain(err))
+	fmt.Fprintf(textpage.PlainWriter{Writer: c.WithVerbNames(stderr)}, "%s: %s\n", cmd.Name(),
+		plain(err))
 	var usage UsageError
 	if errors.As(err, &usage) {
 		return 2
@@ -97,9 +98,9 @@ func (u UsageError) Unwrap() error { return u.error }
 // Usagef returns a UsageError of a formatted text; %w keeps what it wraps.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// EndsAtOnce ends a verb that keeps no state as soon as its context ends, because reading a file
+// EndOnCancel ends a verb that keeps no state as soon as its context ends, because reading a file
 // and long fits do not check the context. Every file is then complete or absent.
-func EndsAtOnce(c *Console, run func(*cobra.Command, []string) error) func(*cobra.Command,
+func EndOnCancel(c *Console, run func(*cobra.Command, []string) error) func(*cobra.Command,
 	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		done := make(chan error, 1)

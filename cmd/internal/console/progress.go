@@ -13,10 +13,10 @@ import (
 
 // Progress shows a bar on a terminal, from the first step on. Elsewhere it shows nothing.
 type Progress struct {
-	on   *os.File // nil if there is no terminal
-	What string   // the words before the numbers; "" means "parties"
-	bars *mpb.Progress
-	bar  *mpb.Bar
+	on     *os.File // nil if there is no terminal
+	Things string   // the words before the numbers; "" means "parties"
+	bars   *mpb.Progress
+	bar    *mpb.Bar
 
 	records atomic.Int64
 }
@@ -43,7 +43,7 @@ func (p *Progress) Set(done, total int) {
 	if p.bar == nil {
 		p.bars = mpb.New(mpb.WithOutput(p.on), mpb.WithWidth(40))
 		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name(cmp.Or(p.What, "parties")+" "),
+			mpb.PrependDecorators(decor.Name(cmp.Or(p.Things, "parties")+" "),
 				decor.CountersNoUnit("%d / %d")),
 			mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO)))
 	}

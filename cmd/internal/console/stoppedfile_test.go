@@ -23,7 +23,7 @@ func TestStoppedFile(t *testing.T) {
 		cmd.SetContext(ctx)
 		ended, returned := make(chan error, 1), make(chan struct{})
 		go func() {
-			ended <- EndsAtOnce(c, func(*cobra.Command, []string) error {
+			ended <- EndOnCancel(c, func(*cobra.Command, []string) error {
 				defer close(returned)
 				return c.Write(filepath.Join(dir, name), func(w io.Writer) error {
 					if _, err := w.Write([]byte("row")); err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Annotations of flags. OutputTakes marks a flag that names an output, and lists the names it
-// accepts: endings, AsStdout, AsFolder. InputFile marks a flag that names an input.
+// Annotations of flags. OutputAnnotation marks a flag that names an output, and lists the names it
+// accepts: endings, AcceptsStdout, AcceptsFolder. InputAnnotation marks a flag that names an input.
 const (
-	OutputTakes = "caucus_output_takes"
-	InputFile   = "caucus_input_file"
+	OutputAnnotation = "caucus_output_takes"
+	InputAnnotation  = "caucus_input_file"
 
-	AsStdout = "-" // the flag takes - for stdout; the file is then the command's only document
-	AsFolder = "/" // the flag names a folder that the command makes
+	AcceptsStdout = "-" // the flag takes - for stdout; the file is then the command's only document
+	AcceptsFolder = "/" // the flag names a folder that the command makes
 )
 
 // IsStdout reports whether a name means the open file of stdout, as /dev/stdout does.
@@ -35,7 +35,7 @@ func IsStdout(name string) bool {
 
 // MarkOutput marks a flag that names an output, and lists the names it accepts.
 func MarkOutput(f *pflag.FlagSet, name string, takes ...string) {
-	if err := f.SetAnnotation(name, OutputTakes, takes); err != nil {
+	if err := f.SetAnnotation(name, OutputAnnotation, takes); err != nil {
 		panic(err) // a bug: there is no such flag
 	}
 }
@@ -44,7 +44,7 @@ func MarkOutput(f *pflag.FlagSet, name string, takes ...string) {
 // the files opened there.
 func MarkInputs(f *pflag.FlagSet, flags ...string) {
 	for _, name := range flags {
-		if err := f.SetAnnotation(name, InputFile, nil); err != nil {
+		if err := f.SetAnnotation(name, InputAnnotation, nil); err != nil {
 			panic(err) // a bug: there is no such flag
 		}
 	}
@@ -55,7 +55,7 @@ func MarkInputs(f *pflag.FlagSet, flags ...string) {
 func CheckEnding(flag, name string, takes ...string) error {
 	const known = " .csv .tsv .gz .zst .zip .xls .xlsx .parquet .json .jsonl .yaml .yml .html .htm .svg .png .jpg .jpeg .pdf .onnx .py .r .sql "
 	endings := slices.DeleteFunc(slices.Clone(takes), func(t string) bool {
-		return t == AsStdout || t == AsFolder
+		return t == AcceptsStdout || t == AcceptsFolder
 	})
 	ending := filepath.Ext(name)
 	same := func(e string) bool { return strings.EqualFold(e, ending) }
@@ -75,10 +75,10 @@ type given struct{ flag, name string }
 func (c *Console) CheckOutputs(cmd *cobra.Command, args []string) error {
 	var outputs []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, written := f.Annotations[OutputTakes]; written && f.Value.String() != "" {
+		if _, written := f.Annotations[OutputAnnotation]; written && f.Value.String() != "" {
 			outputs = append(outputs, f)
 		}
-		if _, read := f.Annotations[InputFile]; !read {
+		if _, read := f.Annotations[InputAnnotation]; !read {
 			return
 		}
 		all := []string{f.Value.String()}
@@ -96,9 +96,9 @@ func (c *Console) CheckOutputs(cmd *cobra.Command, args []string) error {
 		}
 	}
 	for i, f := range outputs {
-		name, takes := f.Value.String(), f.Annotations[OutputTakes]
+		name, takes := f.Value.String(), f.Annotations[OutputAnnotation]
 		switch {
-		case name == "-" && !slices.Contains(takes, AsStdout):
+		case name == "-" && !slices.Contains(takes, AcceptsStdout):
 			return Usagef("--%s -: this command prints its answer on stdout: name a file", f.Name)
 		case c.JSON && f.Changed && (name == "-" || IsStdout(name)):
 			return Usagef("--%s %s and --json both want stdout: name a file", f.Name, name)
@@ -115,11 +115,11 @@ func (c *Console) CheckOutputs(cmd *cobra.Command, args []string) error {
 				return Usagef("--%s and --%s both name %s: give each a file of its own", other.Name, f.Name, name)
 			}
 		}
-		if err := errors.Join(c.CheckSpared(name), CheckEnding(f.Name, name,
+		if err := errors.Join(c.CheckOverwrite(name), CheckEnding(f.Name, name,
 			takes...)); err != nil {
 			return err
 		}
-		if err := checkPlace(name, slices.Contains(takes, AsFolder)); err != nil {
+		if err := checkPlace(name, slices.Contains(takes, AcceptsFolder)); err != nil {
 			return Usagef("--%s %s: %w", f.Name, name, err)
 		}
 	}
@@ -167,9 +167,9 @@ func (c *Console) AddInput(name string) { c.inputs = append(c.inputs, given{name
 // beside keys and ledger.
 func (c *Console) AddDaemonFolder(dir string) { c.owned = append(c.owned, dir) }
 
-// CheckSpared refuses a name that leads to an input file, also through a link, or into a daemon's
-// folder.
-func (c *Console) CheckSpared(name string) error {
+// CheckOverwrite refuses a name that leads to an input file, also through a link, or into a
+// daemon's folder.
+func (c *Console) CheckOverwrite(name string) error {
 	for _, dir := range c.owned {
 		if in, err := filepath.Rel(where(dir), where(name)); err == nil && filepath.IsLocal(in) {
 			return Usagef("%s would be written into %s, a daemon's own folder: give a name elsewhere", name, dir)
@@ -214,8 +214,8 @@ type readFolder struct {
 	dir string
 }
 
-// Folder returns a folder whose files become inputs of the command when they are opened.
-func (c *Console) Folder(dir string) fs.FS { return readFolder{os.DirFS(dir), c, dir} }
+// InputFolder returns a folder whose files become inputs of the command when they are opened.
+func (c *Console) InputFolder(dir string) fs.FS { return readFolder{os.DirFS(dir), c, dir} }
 
 func (r readFolder) Open(name string) (fs.File, error) {
 	r.c.AddInput(filepath.Join(r.dir, filepath.FromSlash(name)))
@@ -235,7 +235,7 @@ func (c *Console) WriteRecords(name string, write func(io.Writer) error) error {
 }
 
 func (c *Console) writeNew(name string, mode fs.FileMode, write func(io.Writer) error) error {
-	if err := c.CheckSpared(name); err != nil {
+	if err := c.CheckOverwrite(name); err != nil {
 		return err
 	}
 	if IsStdout(name) {

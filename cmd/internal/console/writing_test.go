@@ -117,7 +117,7 @@ func TestFolderNotesWhatIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Console{}
-	file, err := c.Folder(dir).Open("read.csv")
+	file, err := c.InputFolder(dir).Open("read.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

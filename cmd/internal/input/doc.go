@@ -2,6 +2,6 @@
 // a study's pool, and releases.
 //
 // Reading says how records are read; its flags override a mapping, which overrides a schema.
-// ReadGuessing reads a file whose format nobody has said yet. ReadSigned reads a release, and
+// ReadDetecting reads a file whose format nobody has said yet. ReadSigned reads a release, and
 // checks nothing.
 package input

@@ -32,7 +32,8 @@ features: [{column: age, kind: numeric, min: 0, max: 120}]
 		fmt.Println(err)
 		return
 	}
-	table, err := new(input.Reading).Table(&console.Console{Out: os.Stdout, Err: os.Stdout}, file,
+	table, err := new(input.ReadOptions).Table(&console.Console{Out: os.Stdout, Err: os.Stdout},
+		file,
 		schema, dataset.Format{Delimiter: ';'})
 	if err != nil {
 		fmt.Println(err)

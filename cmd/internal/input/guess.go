@@ -13,10 +13,10 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// ReadGuessing reads a file as an import does. Where m leaves them open, it tries common encodings,
-// and looks for the table: its delimiter, sheet, and first row, its escape, and rows that are no
-// records.
-func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
+// ReadDetecting reads a file as an import does. Where m leaves them open, it tries common
+// encodings, and looks for the table: its delimiter, sheet, and first row, its escape, and rows
+// that are no records.
+func ReadDetecting(c *console.Console, name string, m *mapping.Mapping,
 	wanted []string) (lines mapping.Sample, typed []string, err error) {
 	open := func() (*RecordFile, error) {
 		in, err := os.Open(name)
@@ -64,7 +64,7 @@ func ReadGuessing(c *console.Console, name string, m *mapping.Mapping,
 	if m.Encoding == "" && seemsWindows(lines) {
 		m.Encoding = "windows-1252"
 		c.Note("look at: some cells are not UTF-8, so the file is read as %s: check its letters", m.Encoding)
-		return ReadGuessing(c, name, m, wanted)
+		return ReadDetecting(c, name, m, wanted)
 	}
 	if escaped := m.TextFormat; slices.ContainsFunc(lines.Remarks,
 		func(r dataset.Remark) bool { return r.Problem == dataset.ProblemBackslash }) {

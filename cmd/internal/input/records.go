@@ -19,10 +19,10 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// Reading says how to read a command's files of records. Flags override the mapping, which
+// ReadOptions says how to read a command's files of records. Flags override the mapping, which
 // overrides the schema's format. An unreadable line is an error, because a person reads the
 // message.
-type Reading struct {
+type ReadOptions struct {
 	MappingFile string
 	written     files.TextFormat
 	decimal     string
@@ -31,7 +31,7 @@ type Reading struct {
 }
 
 // Flags adds the flags that say how files are read.
-func (r *Reading) Flags(f *pflag.FlagSet) {
+func (r *ReadOptions) Flags(f *pflag.FlagSet) {
 	f.StringVar(&r.MappingFile, "mapping", "", "YAML file with the file's format, and the source of each schema column (draft one with: caucus agent map)")
 	console.MarkInputs(f, "mapping")
 	f.StringVar(&r.written.Delimiter, "delimiter", "", "separator of cells in text (default the mapping's or the schema's, else a comma)")
@@ -40,14 +40,14 @@ func (r *Reading) Flags(f *pflag.FlagSet) {
 	f.StringVar(&r.written.Sheet, "sheet", "", "sheet of a workbook (default the first)")
 }
 
-// Given reports whether a flag says how files are read.
-func (r *Reading) Given() bool {
+// AnyFlagSet reports whether a flag says how files are read.
+func (r *ReadOptions) AnyFlagSet() bool {
 	return r.MappingFile+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
 }
 
 // Mapping returns the mapping. Values of flags replace values of the mapping, and f fills in what
 // both leave open.
-func (r *Reading) Mapping(f dataset.Format) (mapping.Mapping, error) {
+func (r *ReadOptions) Mapping(f dataset.Format) (mapping.Mapping, error) {
 	var m mapping.Mapping
 	if r.MappingFile != "" {
 		file, err := os.Open(r.MappingFile)
@@ -82,7 +82,7 @@ func Name(name string) string {
 }
 
 // Open opens a file (- for standard input), in which an unreadable line is an error.
-func (r *Reading) Open(name string, f dataset.Format) (*RecordFile, error) {
+func (r *ReadOptions) Open(name string, f dataset.Format) (*RecordFile, error) {
 	m, err := r.Mapping(f)
 	if err != nil {
 		return nil, err
@@ -96,14 +96,14 @@ func (r *Reading) Open(name string, f dataset.Format) (*RecordFile, error) {
 		file, err = OpenRecords(in, m, files.OpenStrict)
 	}
 	if err != nil {
-		return nil, NamedOnce(name, err)
+		return nil, PrefixFileName(name, err)
 	}
 	return file, nil
 }
 
 // Table reads a file (- for standard input) under a schema. It keeps columns that the schema does
 // not name.
-func (r *Reading) Table(c *console.Console, name string, s dataset.Schema,
+func (r *ReadOptions) Table(c *console.Console, name string, s dataset.Schema,
 	f dataset.Format) (*dataset.Table, error) {
 	file, err := r.Open(name, f)
 	if err != nil {
@@ -115,13 +115,13 @@ func (r *Reading) Table(c *console.Console, name string, s dataset.Schema,
 	}
 	t, err := r.mapped(c, file, s)
 	if err != nil {
-		return nil, NamedOnce(name, err)
+		return nil, PrefixFileName(name, err)
 	}
 	return t, nil
 }
 
-// NamedOnce puts the file's name before an error that does not begin with it.
-func NamedOnce(name string, err error) error {
+// PrefixFileName puts the file's name before an error that does not begin with it.
+func PrefixFileName(name string, err error) error {
 	var of *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -134,7 +134,8 @@ func NamedOnce(name string, err error) error {
 	return fmt.Errorf("%s: %w", Name(name), err)
 }
 
-func (r *Reading) mapped(c *console.Console, file *RecordFile, s dataset.Schema) (*dataset.Table,
+func (r *ReadOptions) mapped(c *console.Console, file *RecordFile,
+	s dataset.Schema) (*dataset.Table,
 	error) {
 	rows, bound, err := file.Mapped(s)
 	if err != nil {

@@ -40,9 +40,9 @@ func ReadSigned(name string) (protocol.SignedRelease, error) {
 	return r, nil
 }
 
-// PoolUnder reads a pool file under a plan's schema and map. It does not check that this is the
+// ReadPool reads a pool file under a plan's schema and map. It does not check that this is the
 // plan's pool.
-func PoolUnder(c *console.Console, how *Reading, file string, format dataset.Format,
+func ReadPool(c *console.Console, how *ReadOptions, file string, format dataset.Format,
 	p study.Plan) (*auxdata.Pool, error) {
 	b, err := ReadWhole(file)
 	if err != nil {

@@ -26,9 +26,9 @@ type Program struct {
 	// Checkpoint is called between two effects of an agent, and Now is its clock; nil but in tests.
 	Checkpoint func(effect string)
 	Now        func() time.Time
-	// Again draws an operator's forecast again and says whether the two agree; nil where the
-	// program draws no forecasts. show is called with the draws done, of all.
-	Again func(ctx context.Context, said stated.Statement, of study.Task,
+	// RedrawForecast draws an operator's forecast again and says whether the two agree; nil where
+	// the program draws no forecasts. show is called with the draws done, of all.
+	RedrawForecast func(ctx context.Context, said stated.Statement, of study.Task,
 		show func(done, total int)) (Forecast, bool, error)
 }
 
@@ -48,14 +48,14 @@ func NewAgent(c *console.Console, p Program) *Agent {
 	return &Agent{Console: c, program: p}
 }
 
-// Verbs returns all verbs. Their parent needs the flag that they share, by Flag.
+// Verbs returns all verbs. Their parent needs the flag that they share, by AddConfigFlag.
 func (a *Agent) Verbs() []*cobra.Command {
 	return []*cobra.Command{a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.preview(),
 		a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.unpack()}
 }
 
-// Flag adds --config.
-func (a *Agent) Flag(f *pflag.FlagSet) {
+// AddConfigFlag adds --config.
+func (a *Agent) AddConfigFlag(f *pflag.FlagSet) {
 	f.StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
 	console.MarkInputs(f, "config")
 }
@@ -228,10 +228,10 @@ func (a *Agent) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 	a.noteOffline(offline)
 	for _, r := range all {
 		if r.Progress == desk.ProgressUnreadable {
-			a.Note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
+			a.Note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.ClosedReason)
 		}
 	}
-	return a.Print(console.Listed(all), func(w io.Writer) {
+	return a.Print(console.NonNil(all), func(w io.Writer) {
 		t := console.NewTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here",
 			"approved by")
 		for _, r := range all {
@@ -283,7 +283,7 @@ func (a *Agent) drawAgain(ctx context.Context, ag *agent.Agent, p *previewDocume
 	}
 	bar := console.NewProgress(a.Console)
 	defer bar.Stop()
-	p.Again, p.Agrees, err = a.program.Again(ctx, *p.Forecast, task, bar.Set)
+	p.Again, p.Agrees, err = a.program.RedrawForecast(ctx, *p.Forecast, task, bar.Set)
 	return err
 }
 
@@ -324,7 +324,7 @@ noise, and --values shows this site's numbers before noise.`,
 				return err
 			}
 			if values {
-				if r.Values, err = ag.Values(cmd.Context(), r.Plan); err != nil {
+				if r.Outputs, err = ag.Values(cmd.Context(), r.Plan); err != nil {
 					return err
 				}
 			}
@@ -346,7 +346,7 @@ noise, and --values shows this site's numbers before noise.`,
 			return nil
 		},
 	}
-	if a.program.Again != nil {
+	if a.program.RedrawForecast != nil {
 		with += " and --forecast"
 		cmd.Example += "\n  caucus agent preview readmission --config agent.yaml --forecast"
 		cmd.Flags().BoolVar(&again, "forecast", false, "of a classify study: draw the operator's forecast again, and compare the two")

@@ -16,7 +16,7 @@ func TestAnsweredIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	a := &Agent{Console: &console.Console{Out: &out}}
 	if err := a.printAnswered(agent.PackOutcome{Study: "ward", Progress: desk.ProgressClosed,
-		Why: "failed: \x1b[2Jreleased\n"}, ""); err != nil ||
+		Reason: "failed: \x1b[2Jreleased\n"}, ""); err != nil ||
 		strings.ContainsRune(out.String(), '\x1b') || !strings.Contains(out.String(), "failed") {
 		t.Errorf("%q, %v", out.String(), err)
 	}

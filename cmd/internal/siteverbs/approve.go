@@ -21,7 +21,7 @@ import (
 type person struct{ as, key, shown string }
 
 func (p *person) approver(cmd *cobra.Command) (desk.Approver, error) {
-	who := desk.Approver{Name: p.as, Shown: p.shown}
+	who := desk.Approver{Name: p.as, DeclarationDigest: p.shown}
 	if p.key == "" {
 		return who, nil
 	}
@@ -49,7 +49,7 @@ of the key approved one plan, but not who holds the key.`,
 		Example: "  caucus agent approver alice --out alice.key",
 		Args:    console.OneArgument("agent approver", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := protocol.CheckPerson(args[0]); err != nil {
+			if err := protocol.CheckPersonName(args[0]); err != nil {
 				return err
 			}
 			out = cmp.Or(out, args[0]+".key")
@@ -116,11 +116,11 @@ waits for a second person.`,
 				return err
 			}
 			return a.Print(r, func(w io.Writer) {
-				if r.Before {
+				if r.ApprovedBefore {
 					a.Note("you approved it before: nothing changed; it is %s", r.Progress)
 				}
-				fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
-				if r.Needed > len(r.ApprovedBy) {
+				fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.DeclarationDigest[:16])
+				if r.ApprovalsNeeded > len(r.ApprovedBy) {
 					fmt.Fprintf(w, "it waits for another person's approval\n")
 				}
 			})
@@ -154,7 +154,7 @@ back. If caucus agent answer wrote a file for somebody to carry, get the file ba
 				return err
 			}
 			return a.Say(r, "%s (%s) is %s\n", textpage.Printable(r.Study), r.Plan.String()[:16],
-				r.Refused)
+				r.RefusedBy)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for this site's own records")

@@ -20,7 +20,7 @@ func (a *Agent) enrolRequest(config site.Config, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := protocol.WriteCarried(out, protocol.RequestFile, file); err != nil {
+	if err := protocol.WriteCarriedFile(out, protocol.RequestFile, file); err != nil {
 		return err
 	}
 	return a.Say(map[string]string{"file": out, "key": string(key)}, "wrote %s: have it carried to the coordinator's operator\nkey %s: read this to the operator yourself\n", out, key)
@@ -31,7 +31,7 @@ func (a *Agent) enrolAccept(stdin io.Reader, config site.Config,
 	if coordinator == "" {
 		return console.Usagef("agent enrol --accept needs --coordinator: the fingerprint that the operator reads to you, so that whoever carried the file cannot be the coordinator")
 	}
-	file, err := protocol.ReadCarried(name, stdin, protocol.EnrolmentFile)
+	file, err := protocol.ReadCarriedFile(name, stdin, protocol.EnrolmentFile)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (a *Agent) byFile(stdin io.Reader, pack, out string) (*agent.Agent, error) 
 	if err != nil {
 		return nil, err
 	}
-	file, err := protocol.ReadCarried(pack, stdin, protocol.PackFile)
+	file, err := protocol.ReadCarriedFile(pack, stdin, protocol.PackFile)
 	if err != nil {
 		return nil, err
 	}
@@ -61,21 +61,21 @@ func (a *Agent) printAnswered(r agent.PackOutcome, out string) error {
 		File string `json:"file,omitempty"`
 	}
 	d := document{PackOutcome: r}
-	if r.Wrote {
+	if r.WroteAnswer {
 		d.File = out
 	}
 	// Why may quote the coordinator
-	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why))
+	r.Study, r.Reason = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Reason))
 	if r.Declined {
-		return a.Say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator that this site takes no part, but not why: have the file carried, or solve the problem and answer again\n", r.Study, r.Why, out)
+		return a.Say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator that this site takes no part, but not why: have the file carried, or solve the problem and answer again\n", r.Study, r.Reason, out)
 	}
-	if r.Wrote {
+	if r.WroteAnswer {
 		return a.Say(d, "wrote %s: have it carried to the coordinator's operator\n", out)
 	}
 	said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
-	if r.Why != "" {
+	if r.Reason != "" {
 		// r.Progress says that the policy refuses
-		said += ": " + strings.TrimPrefix(r.Why, desk.Disallowed)
+		said += ": " + strings.TrimPrefix(r.Reason, desk.DisallowedByPolicy)
 	}
 	if r.Progress == desk.ProgressRefused {
 		said += "; change the policy, or say no with caucus agent answer"
@@ -114,9 +114,9 @@ twice charges once and writes the same bytes.`,
 			}
 			if r.Declined && r.Progress == desk.ProgressRefused {
 				return fmt.Errorf("this site takes no part in study %s: %s",
-					textpage.Printable(r.Study), textpage.Printable(r.Why))
+					textpage.Printable(r.Study), textpage.Printable(r.Reason))
 			}
-			if r.Wrote || r.Progress == desk.ProgressReceived ||
+			if r.WroteAnswer || r.Progress == desk.ProgressReceived ||
 				r.Progress == desk.ProgressReleased {
 				return nil
 			}

@@ -2,6 +2,6 @@
 // ledgers. Programs caucus and caucus-agent share them.
 //
 // NewAgent makes an agent's verbs, with what the program adds (Program). Ledger makes the verbs
-// about ledgers; those of servers are there if the program has some (Servers). Verify checks a
-// release by a site's own papers alone. Root has all that caucus-agent has.
+// about ledgers; those of servers are there if the program has some (ServerLedgers). Verify checks
+// a release by a site's own papers alone. Root has all that caucus-agent has.
 package siteverbs

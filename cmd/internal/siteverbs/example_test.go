@@ -14,7 +14,7 @@ import (
 // The program of a site reads no server's ledger.
 func Example() {
 	root := func(c *console.Console) *cobra.Command {
-		return siteverbs.Root(c, siteverbs.Program{})
+		return siteverbs.NewRoot(c, siteverbs.Program{})
 	}
 	code := console.Execute(context.Background(), root, []string{"ledger", "show"}, os.Stdout,
 		os.Stdout)

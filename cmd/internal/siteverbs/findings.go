@@ -21,23 +21,23 @@ type verification struct {
 	Manifest study.Manifest     `json:"manifest"`
 }
 
-// TellFindings prints what was found of the release in a file. holds is the last line if no check
+// PrintFindings prints what was found of the release in a file. holds is the last line if no check
 // fails; a check that fails is an error.
-func TellFindings(c *console.Console, file string, r protocol.SignedRelease,
+func PrintFindings(c *console.Console, file string, r protocol.SignedRelease,
 	found []evidence.Finding, holds string) error {
 	doc := verification{Release: file, Holds: !evidence.AnyFails(found), Findings: found,
 		Manifest: r.Release.Manifest}
 	if err := c.Print(doc, func(w io.Writer) { doc.writeText(w, holds) }); err != nil {
 		return err
 	}
-	return Failure(file, found)
+	return FirstFailure(file, found)
 }
 
-// Failure returns the first check that fails of a release's file, as an error.
-func Failure(file string, found []evidence.Finding) error {
+// FirstFailure returns the first check that fails of a release's file, as an error.
+func FirstFailure(file string, found []evidence.Finding) error {
 	for _, f := range found {
 		if f.Verdict == evidence.Fails {
-			return fmt.Errorf("%s does not hold: %s: %s", file, f.About, f.Says)
+			return fmt.Errorf("%s does not hold: %s: %s", file, f.Subject, f.Text)
 		}
 	}
 	return nil

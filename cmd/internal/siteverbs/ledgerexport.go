@@ -18,7 +18,7 @@ type exported struct {
 	Lines  []privacy.Line `json:"lines"`
 }
 
-func newLedgerExport(c *console.Console, s Servers) *cobra.Command {
+func newLedgerExport(c *console.Console, s ServerLedgers) *cobra.Command {
 	place := ledgerPlace{servers: s}
 	var out string
 	cmd := &cobra.Command{
@@ -43,7 +43,7 @@ caucus ledger verify --export checks it offline.`,
 			c.AddDaemonFolder(filepath.Dir(file))
 			defer j.Close()
 			doc := exported{Ledger: file, Lines: []privacy.Line{}}
-			chain, err := privacy.Walk(cmd.Context(), j, func(l privacy.Line) error {
+			chain, err := privacy.VerifyEach(cmd.Context(), j, func(l privacy.Line) error {
 				doc.Lines = append(doc.Lines, l)
 				return nil
 			})
@@ -70,6 +70,6 @@ caucus ledger verify --export checks it offline.`,
 	}
 	place.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "write the lines to this file instead of stdout")
-	console.MarkOutput(cmd.Flags(), "out", console.AsStdout, ".jsonl", ".json")
+	console.MarkOutput(cmd.Flags(), "out", console.AcceptsStdout, ".jsonl", ".json")
 	return cmd
 }

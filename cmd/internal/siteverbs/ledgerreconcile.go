@@ -21,7 +21,7 @@ type reconciled struct {
 	Behind  bool              `json:"behind"`
 }
 
-func newLedgerReconcile(c *console.Console, s Servers) *cobra.Command {
+func newLedgerReconcile(c *console.Console, s ServerLedgers) *cobra.Command {
 	place := ledgerPlace{servers: s}
 	var releases, charges []string
 	servers, helper := "", ""
@@ -64,7 +64,7 @@ the releases of that time.` + helper,
 				return s.Reconcile(cmd.Context(), c, place.dir, releases, lost)
 			}
 			if len(releases) > 0 {
-				return ErrNotItsReleases
+				return ErrNotCoordinatorLedger
 			}
 			config, err := site.LoadConfig(place.config)
 			if err != nil {
@@ -91,22 +91,22 @@ the releases of that time.` + helper,
 	return cmd
 }
 
-// ErrNotItsReleases answers --release for a ledger that is no coordinator's.
-var ErrNotItsReleases = console.Usagef("--release is for a coordinator's ledger: elsewhere --charge names what was lost")
+// ErrNotCoordinatorLedger answers --release for a ledger that is no coordinator's.
+var ErrNotCoordinatorLedger = console.Usagef("--release is for a coordinator's ledger: elsewhere --charge names what was lost")
 
 func (r reconciled) writeText(w io.Writer) {
 	for _, s := range r.Studies {
 		what := "was forgotten"
-		if s.Answer {
+		if s.ResultLost {
 			what = "was charged, and its answer may have been forgotten"
 		}
 		fmt.Fprintf(w, "study %s (%s) %s\n", s.Name, s.Study, what)
 	}
-	WriteCharged(w, r.Charged)
+	WriteCosts(w, r.Charged)
 }
 
-// WriteCharged says which costs were charged again.
-func WriteCharged(w io.Writer, all []privacy.Cost) {
+// WriteCosts says which costs were charged again.
+func WriteCosts(w io.Writer, all []privacy.Cost) {
 	if len(all) == 0 {
 		fmt.Fprintln(w, "nothing is missing: the ledger has every entry that is remembered")
 	}

@@ -29,15 +29,16 @@ type LedgerDocument struct {
 // δ.
 const defaultLedgerDelta = 1e-6
 
-// Servers reads and mends the ledgers of servers, for a program that runs some.
-type Servers interface {
+// ServerLedgers reads and mends the ledgers of servers, for a program that runs some.
+type ServerLedgers interface {
 	// LedgerAt says where the ledger of a server's folder is: a file or a database.
 	LedgerAt(dir string) (string, error)
 	// Memory returns what a folder and those who called there remember of its ledger, and the keys
 	// that sign its releases; nil if it signs none.
-	Memory(ctx context.Context, dir string) (evidence.Memory, protocol.Verifier, error)
+	Memory(ctx context.Context, dir string) (evidence.LedgerMemory, protocol.Verifier, error)
 	// Compare checks a folder's ledger, whose chain was read, against a release's file.
-	Compare(ctx context.Context, dir string, chain *privacy.Chain, name string) ([]evidence.Finding,
+	Compare(ctx context.Context, dir string, chain *privacy.LedgerChain,
+		name string) ([]evidence.Finding,
 		error)
 	// Reconcile charges again what a folder's ledger has forgotten: the costs in lost, and those of
 	// the releases in these files. It prints what it did.
@@ -45,14 +46,14 @@ type Servers interface {
 		lost []privacy.Cost) error
 }
 
-// Ledger returns the verbs about ledgers: an agent's and, unless s is nil, a server's.
-func Ledger(c *console.Console, s Servers) *cobra.Command {
+// NewLedgerVerbs returns the verbs about ledgers: an agent's and, unless s is nil, a server's.
+func NewLedgerVerbs(c *console.Console, s ServerLedgers) *cobra.Command {
 	return console.Group("ledger", "Show what was spent; check, export and mend a ledger",
 		newLedgerShow(c, s), newLedgerVerify(c, s), newLedgerExport(c, s),
 		newLedgerReconcile(c, s))
 }
 
-func newLedgerShow(c *console.Console, s Servers) *cobra.Command {
+func newLedgerShow(c *console.Console, s ServerLedgers) *cobra.Command {
 	place := ledgerPlace{servers: s}
 	var delta float64
 	give := ""
@@ -81,7 +82,8 @@ daemon may run meanwhile.`,
 				return err
 			}
 			doc := LedgerDocument{Ledger: database.RedactAddress(file)}
-			if doc.Units, err = journal.Spent(cmd.Context(), file, limits, delta); err != nil {
+			if doc.Units, err = journal.SumSpending(cmd.Context(), file, limits,
+				delta); err != nil {
 				return err
 			}
 			return c.Print(doc, doc.writeText)
@@ -95,7 +97,7 @@ daemon may run meanwhile.`,
 
 // ledgerPlace says where a ledger is: at an agent or, if there are servers, in a server's folder.
 type ledgerPlace struct {
-	servers     Servers
+	servers     ServerLedgers
 	dir, config string
 }
 
@@ -137,7 +139,7 @@ func (l *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return site.LedgerFile(c), c.Policy.Total, nil
+	return site.LedgerFile(c), c.Policy.TotalLimit, nil
 }
 
 func (l *ledgerPlace) open() (*journal.Journal, string, error) {

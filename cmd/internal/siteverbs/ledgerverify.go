@@ -29,7 +29,7 @@ type ledgerCheck struct {
 	Findings []evidence.Finding `json:"findings"`
 }
 
-func newLedgerVerify(c *console.Console, s Servers) *cobra.Command {
+func newLedgerVerify(c *console.Console, s ServerLedgers) *cobra.Command {
 	place := ledgerPlace{servers: s}
 	var export, pool string
 	var expect, releases []string
@@ -94,9 +94,9 @@ the noise, and no entry, if each site did.
 
 // follow reads the ledger and checks its chain of entries. It returns nil if the chain is broken.
 func (l *ledgerCheck) follow(ctx context.Context, place *ledgerPlace,
-	export string) (*privacy.Chain, error) {
+	export string) (*privacy.LedgerChain, error) {
 	count := func(privacy.Line) error { l.Entries++; return nil }
-	var chain *privacy.Chain
+	var chain *privacy.LedgerChain
 	var broken error
 	if export != "" {
 		l.Ledger = export
@@ -113,9 +113,9 @@ func (l *ledgerCheck) follow(ctx context.Context, place *ledgerPlace,
 		}
 		defer j.Close()
 		l.Ledger = file
-		chain, broken = privacy.Walk(ctx, j, count)
+		chain, broken = privacy.VerifyEach(ctx, j, count)
 	}
-	l.Findings = evidence.Chain(l.Entries, broken)
+	l.Findings = evidence.CheckChain(l.Entries, broken)
 	if broken != nil {
 		return nil, nil
 	}
@@ -125,9 +125,9 @@ func (l *ledgerCheck) follow(ctx context.Context, place *ledgerPlace,
 
 // recall compares the chain with what others remember of the ledger: heads in --expect, in the head
 // file, and from parties and operators, and the lines in releases.
-func (l *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace,
+func (l *ledgerCheck) recall(ctx context.Context, chain *privacy.LedgerChain, place *ledgerPlace,
 	expect, releases []string) error {
-	var m evidence.Memory
+	var m evidence.LedgerMemory
 	for _, text := range expect {
 		h, err := privacy.ParseHead(text)
 		if err != nil {
@@ -153,14 +153,14 @@ func (l *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		if err != nil {
 			return err
 		}
-		heads, err := e.Remembered()
+		heads, err := e.LedgerHeads()
 		if err != nil {
 			return err
 		}
 		for _, h := range heads {
 			m.Heads = append(m.Heads, evidence.RememberedHead{Head: h, Who: "a study's folder"})
 		}
-		m.Quoted, m.QuoteError = e.Coordinator()
+		m.QuotedHeads, m.QuoteError = e.CoordinatorHeads()
 	}
 	for _, name := range releases {
 		// compare reports on these releases, because their lines are of the coordinator's ledger
@@ -174,12 +174,12 @@ func (l *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		}
 		m.Releases = append(m.Releases, evidence.ReleasedLines{Lines: lines, Who: name})
 	}
-	l.Findings = append(l.Findings, evidence.Recall(chain, m)...)
+	l.Findings = append(l.Findings, evidence.CompareMemory(chain, m)...)
 	return nil
 }
 
 // compare checks a site's or a coordinator's ledger against one release.
-func (l *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *privacy.Chain,
+func (l *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *privacy.LedgerChain,
 	place *ledgerPlace, name, pool string) error {
 	switch {
 	case place.dir != "":
@@ -205,7 +205,7 @@ func (l *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *pr
 	if err != nil {
 		return err
 	}
-	made, err := input.PoolUnder(c, new(input.Reading), cmp.Or(pool, e.PoolFile(p.Pool)),
+	made, err := input.ReadPool(c, new(input.ReadOptions), cmp.Or(pool, e.PoolFile(p.Pool)),
 		dataset.Format{}, p)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func tellLedger(c *console.Console, d ledgerCheck) error {
 	})
 	for _, f := range d.Findings {
 		if err == nil && f.Verdict == evidence.Fails {
-			err = errors.New(f.About + ": " + f.Says)
+			err = errors.New(f.Subject + ": " + f.Text)
 		}
 	}
 	return err

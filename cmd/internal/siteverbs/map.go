@@ -21,13 +21,13 @@ import (
 	"caucus/internal/textpage"
 )
 
-// DraftedMapping is the JSON document of "caucus agent map".
-type DraftedMapping struct {
-	Mapping  mapping.Mapping   `json:"mapping"`
-	Placed   map[string]string `json:"placed"`
-	Unplaced []string          `json:"unplaced"`
-	Idle     []string          `json:"idle"`
-	Notes    []string          `json:"notes"`
+// MappingDraft is the JSON document of "caucus agent map".
+type MappingDraft struct {
+	Mapping       mapping.Mapping   `json:"mapping"`
+	Assigned      map[string]string `json:"placed"`
+	Unassigned    []string          `json:"unplaced"`
+	UnusedColumns []string          `json:"idle"`
+	Notes         []string          `json:"notes"`
 	// Records counts all records of the file. Malformed counts those that are not rows of the
 	// table, and FirstMalformed is the line or row number of the first one.
 	Records        int `json:"records"`
@@ -37,7 +37,7 @@ type DraftedMapping struct {
 
 func (a *Agent) mapFile() *cobra.Command {
 	var schema, file, query, out string
-	var how input.Reading
+	var how input.ReadOptions
 	cmd := &cobra.Command{
 		Use:   "map",
 		Short: "Draft a mapping from a file's columns to a schema's",
@@ -82,7 +82,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				file = "the query of " + query
 				read, typed, err = a.readQuery(cmd.Context(), query)
 			} else {
-				read, typed, err = input.ReadGuessing(a.Console, file, &m, s.AllColumns())
+				read, typed, err = input.ReadDetecting(a.Console, file, &m, s.AllColumns())
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
@@ -124,7 +124,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 					return err
 				}
 			}
-			doc := DraftedMapping{
+			doc := MappingDraft{
 				drafted.Mapping, drafted.Assigned, append([]string{}, drafted.Unassigned...), append([]string{}, drafted.UnusedColumns...), append([]string{}, drafted.Notes...),
 				records, read.Malformed, read.FirstMalformed,
 			}
@@ -156,7 +156,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 		"whose query is read")
 	console.MarkInputs(f, "schema", "file")
 	f.StringVar(&out, "out", "", "write the mapping to this file instead of stdout")
-	console.MarkOutput(f, "out", console.AsStdout, ".yaml", ".yml")
+	console.MarkOutput(f, "out", console.AcceptsStdout, ".yaml", ".yml")
 	how.Flags(f)
 	return cmd
 }

@@ -25,10 +25,10 @@ whoever may write in the agent's state folder may decide.`,
 			if err != nil {
 				return err
 			}
-			if config.Page == "" {
+			if config.PageAddress == "" {
 				return fmt.Errorf("%s has no page: write page: 127.0.0.1:7445 and start the agent again", a.config)
 			}
-			return a.PrintLink(config.State, config.Page)
+			return a.PrintLink(config.State, config.PageAddress)
 		},
 	}
 }

@@ -16,13 +16,13 @@ var words = []string{
 	"caucus ledger ", "caucus-agent ledger ",
 }
 
-// Root makes the commands of program caucus-agent: an agent's verbs, those about its ledger, and
+// NewRoot makes the commands of program caucus-agent: an agent's verbs, those about its ledger, and
 // Verify.
-func Root(c *console.Console, p Program) *cobra.Command {
+func NewRoot(c *console.Console, p Program) *cobra.Command {
 	c.Words = strings.NewReplacer(words...)
 	a := NewAgent(c, p)
 	root := c.NewRoot("caucus-agent", "Take part in studies, beside the data",
-		append(a.Verbs(), Ledger(c, nil), a.Verify())...)
-	a.Flag(root.PersistentFlags())
+		append(a.Verbs(), NewLedgerVerbs(c, nil), a.Verify())...)
+	a.AddConfigFlag(root.PersistentFlags())
 	return root
 }

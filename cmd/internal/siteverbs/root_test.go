@@ -15,7 +15,7 @@ import (
 // TestWordsAreThePrograms: caucus-agent names no verb of an agent as caucus has it, on any page of
 // help, and asks for no server's folder. The verbs are those of caucus agent, ledger and verify.
 func TestWordsAreThePrograms(t *testing.T) {
-	root := func(c *console.Console) *cobra.Command { return Root(c, Program{}) }
+	root := func(c *console.Console) *cobra.Command { return NewRoot(c, Program{}) }
 	own := regexp.MustCompile(`caucus (agent|ledger)\b|--dir`)
 	pages := 0
 	var walk func(cmd *cobra.Command, words []string)
@@ -44,7 +44,7 @@ func TestWordsAreThePrograms(t *testing.T) {
 // TestErrorsAreThePrograms: what a verb that fails says to do can be done with caucus-agent.
 func TestErrorsAreThePrograms(t *testing.T) {
 	t.Chdir(t.TempDir())
-	root := func(c *console.Console) *cobra.Command { return Root(c, Program{}) }
+	root := func(c *console.Console) *cobra.Command { return NewRoot(c, Program{}) }
 	for _, words := range [][]string{{"approve"}, {"verify"}, {"ledger", "reconcile", "x"},
 		{"enrol", "--accept", "x"}, {"preview", "--values"}, {"preview", "a", "--forecast"}} {
 		var out, errs bytes.Buffer

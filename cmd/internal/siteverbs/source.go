@@ -123,10 +123,10 @@ audit log records the removal.`,
 // confirmSource shows the report on a source and waits until the person says yes, or until ctx
 // ends.
 func (a *Agent) confirmSource(ctx context.Context, in io.Reader, r source.Report) error {
-	if err := r.WriteText(a.Worded(a.Err)); err != nil {
+	if err := r.WriteText(a.WithVerbNames(a.Err)); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "Studies will get these records. You state: %s. Declare? [y/N] ", r.Declared.Claims())
+	fmt.Fprintf(a.Err, "Studies will get these records. You state: %s. Declare? [y/N] ", r.Declared.ClaimText())
 	answer := make(chan string, 1)
 	go func() {
 		text, _ := bufio.NewReader(in).ReadString('\n')
@@ -160,7 +160,7 @@ func (a *Agent) checkSource(ctx context.Context, name string) error {
 		return errors.New(r.Problem)
 	}
 	if r.Declared == nil {
-		return errors.New(r.Waits)
+		return errors.New(r.WaitReason)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (a *Agent) listSources() error {
 	}
 	defer ag.Close()
 	all := ag.Sources()
-	return a.Print(console.Listed(all), func(w io.Writer) {
+	return a.Print(console.NonNil(all), func(w io.Writer) {
 		t := console.NewTable(w, "source", "file", "records", "declared by", "on")
 		for _, r := range all {
 			records, by, on := "not declared", "", ""

@@ -46,9 +46,9 @@ The exit code is 1 if a check fails.`,
 					return err
 				}
 			}
-			found := append(doc.Findings, evidence.Finding{About: "release",
-				Verdict: evidence.Unchecked, Says: "bound, noise, cost and result were not computed again: caucus release verify does that"})
-			return TellFindings(a.Console, args[0], r, found,
+			found := append(doc.Findings, evidence.Finding{Subject: "release",
+				Verdict: evidence.Unchecked, Text: "bound, noise, cost and result were not computed again: caucus release verify does that"})
+			return PrintFindings(a.Console, args[0], r, found,
 				"All that this site's papers can show holds.")
 		},
 	}

@@ -10,8 +10,8 @@ import (
 	"caucus/privacy/audit"
 )
 
-// Answer is a release about a vector, with the vector.
-type Answer struct {
+// KnownRelease is a release about a vector, with the vector.
+type KnownRelease struct {
 	Mechanism  string
 	Parameters map[string]string
 	Weight     []int64 // the bound's weights; nil if all are 1
@@ -22,65 +22,65 @@ type Answer struct {
 
 // Noise recovers an answer's noise. From a block it takes the first count alone, because its counts
 // depend on each other. It fails if lengths differ, or if the noise has no exact law.
-func (a Answer) Noise() (audit.Noise, error) {
-	if len(a.Values) != len(a.Of) {
-		return audit.Noise{}, fmt.Errorf("read noise: the answer has %d numbers, its vector %d", len(a.Values), len(a.Of))
+func (kr KnownRelease) Noise() (audit.Noise, error) {
+	if len(kr.Values) != len(kr.Of) {
+		return audit.Noise{}, fmt.Errorf("read noise: the answer has %d numbers, its vector %d", len(kr.Values), len(kr.Of))
 	}
-	if a.Block == 0 {
-		a.Block = len(a.Of)
+	if kr.Block == 0 {
+		kr.Block = len(kr.Of)
 	}
-	r := reader{given: a.Parameters}
-	n, known := a.read(&r)
+	r := reader{given: kr.Parameters}
+	n, known := kr.read(&r)
 	switch {
 	case !known:
-		return audit.Noise{}, fmt.Errorf("read noise: no exact law of %q is known", a.Mechanism)
+		return audit.Noise{}, fmt.Errorf("read noise: no exact law of %q is known", kr.Mechanism)
 	case r.err != nil:
-		return audit.Noise{}, fmt.Errorf("read noise of %s: %w", a.Mechanism, r.err)
+		return audit.Noise{}, fmt.Errorf("read noise of %s: %w", kr.Mechanism, r.err)
 	}
-	n.Law = fmt.Sprint(a.Mechanism, a.Parameters) // fmt sorts the keys of maps
+	n.Law = fmt.Sprint(kr.Mechanism, kr.Parameters) // fmt sorts the keys of maps
 	return n, nil
 }
 
-func (a Answer) read(r *reader) (audit.Noise, bool) {
+func (kr KnownRelease) read(r *reader) (audit.Noise, bool) {
 	step := 1
-	switch a.Mechanism {
+	switch kr.Mechanism {
 	case "laplace-prior":
-		return a.urn(1, r.integer("prior"), r.integer("draws")), true
+		return kr.urn(1, r.integer("prior"), r.integer("draws")), true
 	case "dirichlet":
-		return a.urn(r.number("sigma"), r.integer("prior"), r.integer("draws")), true
+		return kr.urn(r.number("sigma"), r.integer("prior"), r.integer("draws")), true
 	case "randomised-response":
-		return a.responses(r.integer("classes"), r.number("keep")), true
+		return kr.responses(r.integer("classes"), r.number("keep")), true
 	case "zero-sum-laplace":
-		step = a.Block
+		step = kr.Block
 	}
-	n := audit.Noise{Run: 1}
-	for j := 0; j < len(a.Of); j += step {
-		y := a.Values[j] - a.Of[j]
+	n := audit.Noise{RunLength: 1}
+	for j := 0; j < len(kr.Of); j += step {
+		y := kr.Values[j] - kr.Of[j]
 		n.Numbers, n.Score = append(n.Numbers, y), append(n.Score, float64(cmp.Compare(y, 0)))
 	}
-	switch a.Mechanism {
+	switch kr.Mechanism {
 	case "discrete-laplace":
-		n.Chance = math.Tanh(1 / (2 * r.number("scale")))
+		n.MaxProbability = math.Tanh(1 / (2 * r.number("scale")))
 	case "zero-sum-laplace": // given all others in the block but the last, P ∝ e^{−(|y|+|s−y|)/t}
-		n.Chance = math.Tanh(1 / r.number("scale"))
+		n.MaxProbability = math.Tanh(1 / r.number("scale"))
 	case "k-norm": // given the others, the norm grows by at most |y|, and its rounding by 1
 		s, blocks := r.number("scale"), max(1, int(r.integer("blocks")))
-		n.Chance = math.Tanh(1/(2*s)) * math.Exp(0x1p-16/s)
-		if n.Run = len(a.Of) / blocks; len(a.Of)%blocks != 0 {
-			n.Run = 0 // runs of two lengths have two laws
+		n.MaxProbability = math.Tanh(1/(2*s)) * math.Exp(0x1p-16/s)
+		if n.RunLength = len(kr.Of) / blocks; len(kr.Of)%blocks != 0 {
+			n.RunLength = 0 // runs of two lengths have two laws
 		}
 	case "discrete-gaussian":
 		v := r.number("variance")
-		if w := a.Weight; w != nil {
+		if w := kr.Weight; w != nil {
 			v /= float64(slices.Max(w))
 			if slices.Max(w) != slices.Min(w) {
-				n.Run = 0
+				n.RunLength = 0
 			}
 		}
 		// the normaliser Σ e^{−y²/2v} exceeds both
-		n.Chance = 1 / max(math.Sqrt(2*math.Pi*v), 1+2*math.Exp(-1/(2*v)))
+		n.MaxProbability = 1 / max(math.Sqrt(2*math.Pi*v), 1+2*math.Exp(-1/(2*v)))
 	case "rounded-gaussian":
-		n.Chance = math.Erf(1 / (math.Sqrt(8) * r.number("deviation")))
+		n.MaxProbability = math.Erf(1 / (math.Sqrt(8) * r.number("deviation")))
 	default:
 		return n, false
 	}
@@ -89,17 +89,17 @@ func (a Answer) read(r *reader) (audit.Noise, bool) {
 
 // responses returns the noise of randomised response, which keeps one of k classes with probability
 // p. A number that is no class becomes a uniform class; its noise is counted from class 0.
-func (a Answer) responses(k int64, p float64) audit.Noise {
-	n := audit.Noise{Chance: p}
+func (kr KnownRelease) responses(k int64, p float64) audit.Noise {
+	n := audit.Noise{MaxProbability: p}
 	if k < 1 {
 		return n
 	}
-	for j, v := range a.Of {
+	for j, v := range kr.Of {
 		q := p
 		if v < 0 || v >= k {
 			v, q = 0, 1/float64(k)
 		}
-		y := ((a.Values[j]-v)%k + k) % k
+		y := ((kr.Values[j]-v)%k + k) % k
 		n.Numbers, n.Score = append(n.Numbers, y), append(n.Score, centred(y == 0, q))
 	}
 	return n
@@ -107,16 +107,16 @@ func (a Answer) responses(k int64, p float64) audit.Noise {
 
 // urn returns the draws of each block's first class, which are beta-binomial. A score says whether
 // they exceed a value, chosen to be exceeded about half of the time.
-func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
+func (kr KnownRelease) urn(sigma float64, prior, draws int64) audit.Noise {
 	n := audit.Noise{}
 	type law struct {
 		middle int64
 		above  float64
 	}
 	laws := map[[2]int64]law{}
-	for at := 0; at < len(a.Of); at += a.Block {
-		own, all := a.Of[at]+prior, int64(a.Block)*prior
-		for _, v := range a.Of[at : at+a.Block] {
+	for at := 0; at < len(kr.Of); at += kr.Block {
+		own, all := kr.Of[at]+prior, int64(kr.Block)*prior
+		for _, v := range kr.Of[at : at+kr.Block] {
 			all += v
 		}
 		l, known := laws[[2]int64{own, all}]
@@ -124,7 +124,7 @@ func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
 			below := 0.
 			for k := int64(0); k <= draws; k++ {
 				p := betaBinomial(k, draws, sigma*float64(own), sigma*float64(all-own))
-				n.Chance = max(n.Chance, p)
+				n.MaxProbability = max(n.MaxProbability, p)
 				if below < 0.5 {
 					below += p
 					l = law{k, 1 - below}
@@ -132,7 +132,7 @@ func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
 			}
 			laws[[2]int64{own, all}] = l
 		}
-		z := a.Values[at]
+		z := kr.Values[at]
 		n.Numbers, n.Score = append(n.Numbers, z), append(n.Score, centred(z > l.middle, l.above))
 	}
 	return n

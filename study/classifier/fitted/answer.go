@@ -7,13 +7,13 @@ import (
 	"caucus/study/classifier"
 )
 
-// HowGood says how to find the accuracy of a released classifier.
-const HowGood = "How well it predicts is not known from this release: test it on records whose class you know (caucus release predict), or run a study of kind evaluate."
+// AccuracyUnknownText says how to find the accuracy of a released classifier.
+const AccuracyUnknownText = "How well it predicts is not known from this release: test it on records whose class you know (caucus release predict), or run a study of kind evaluate."
 
-// Answer says in a few sentences what a study made, and whether the noise left a useful classifier.
-// goesBy is the sentence from GoesBy, which may be empty. howGood says what is known of the
-// accuracy.
-func Answer(c classifier.Classifier, r study.Release, goesBy, howGood string) string {
+// Conclusion says in a few sentences what a study made, and whether the noise left a useful
+// classifier. goesBy is the sentence from SeparatingColumns, which may be empty. howGood says what
+// is known of the accuracy.
+func Conclusion(c classifier.Classifier, r study.Release, goesBy, howGood string) string {
 	label := "the class"
 	if p, err := r.DecodedPlan(); err == nil {
 		label = fmt.Sprintf("%q", p.Schema.Label.Column)

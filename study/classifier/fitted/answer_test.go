@@ -13,9 +13,9 @@ import (
 func TestAnswer(t *testing.T) {
 	for lambda, want := range map[float64]string{.1: "7 parties made a classifier",
 		0: "gives every record the same class"} {
-		if got := Answer(classifier.Classifier{Lambda: lambda},
+		if got := Conclusion(classifier.Classifier{Lambda: lambda},
 			study.Release{Manifest: study.Manifest{Parties: 7}}, "",
-			HowGood); !strings.Contains(got, want) {
+			AccuracyUnknownText); !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}

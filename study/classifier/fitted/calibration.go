@@ -15,10 +15,10 @@ const NotProbabilities = "the classifier gives scores, not probabilities: "
 // 0.20 could be reported as 0.25.
 const mostSlopeSD = 0.15
 
-// WhyScores says why a slope gives no probabilities, "" if the slope gives them. slopeError is the
-// slope's relative standard deviation, 0 if there is no slope. from names the released numbers, for
-// the text.
-func WhyScores(from string, slopeError float64) string {
+// WhyOnlyScores says why a slope gives no probabilities, "" if the slope gives them. slopeError is
+// the slope's relative standard deviation, 0 if there is no slope. from names the released numbers,
+// for the text.
+func WhyOnlyScores(from string, slopeError float64) string {
 	switch {
 	case !(slopeError > 0):
 		return from + " leave no slope that makes its numbers into them"
@@ -38,11 +38,11 @@ func NewScores(p study.Plan, fit fitting.Fit, why string) (classifier.Classifier
 }
 
 // NewCalibrated returns the classifier of a calibrated fit. It gives scores if the calibration is
-// missing (nil) or too uncertain (WhyScores). from names the released numbers, for a warning. last
-// is the constant in the last column of mapped rows.
+// missing (nil) or too uncertain (WhyOnlyScores). from names the released numbers, for a warning.
+// last is the constant in the last column of mapped rows.
 func NewCalibrated(p study.Plan, fit fitting.Fit, of *fitting.Calibration, from string,
 	last float64) (classifier.Classifier, []string) {
-	if why := WhyScores(from, of.RelativeSlopeSD()); why != "" {
+	if why := WhyOnlyScores(from, of.RelativeSlopeSD()); why != "" {
 		return NewScores(p, fit, why)
 	}
 	fit.Model = of.Apply(fit.Model, last)

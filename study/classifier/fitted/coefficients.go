@@ -22,9 +22,9 @@ type Coefficients struct {
 // Coefficient is the mean change in log-odds when a record changes by a contrast, all else equal.
 type Coefficient struct {
 	Contrast
-	// with errors from noise and sampling; nil if Untold gives a reason
-	LogOdds *Estimate `json:"log_odds,omitempty"`
-	Untold  string    `json:"untold,omitempty"`
+	// with errors from noise and sampling; nil if UnknownReason gives a reason
+	LogOdds       *Estimate `json:"log_odds,omitempty"`
+	UnknownReason string    `json:"untold,omitempty"`
 }
 
 // Estimate is a number with its standard deviation and 95 % interval.
@@ -48,7 +48,7 @@ const (
 // NewCoefficients returns nil for more than two classes, and for noise so large that no model is
 // useful.
 func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit fitting.CrossFit) *Coefficients {
-	all := Diagnose(p.Schema, p.Map, pool, fit)
+	all := DiagnoseContrasts(p.Schema, p.Map, pool, fit)
 	if all == nil {
 		return nil
 	}
@@ -60,8 +60,9 @@ func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit fitting.CrossFit) *Co
 }
 
 func (c contrasted) coefficient(along fitting.Contrast) Coefficient {
-	out := Coefficient{Contrast: c.Contrast, Untold: ReasonWithoutInterval(along, c.kept, c.rows)}
-	if out.Untold == "" {
+	out := Coefficient{Contrast: c.Contrast, UnknownReason: ReasonWithoutInterval(along, c.kept,
+		c.rows)}
+	if out.UnknownReason == "" {
 		off := aggregation.Normal95 * along.SD
 		out.LogOdds = &Estimate{Value: along.Value, SD: along.SD, Low: along.Value - off,
 			High: along.Value + off}
@@ -69,8 +70,8 @@ func (c contrasted) coefficient(along fitting.Contrast) Coefficient {
 	return out
 }
 
-// WithoutInterval is the reason for no interval if the study's map loses the contrast.
-const WithoutInterval = "the study's map does not tell it from other columns"
+// MapLosesContrast is the reason for no interval if the study's map loses the contrast.
+const MapLosesContrast = "the study's map does not tell it from other columns"
 
 // ReasonWithoutInterval says why a contrast has no interval, "" if it has one. kept and rows are as
 // in contrasted.
@@ -79,7 +80,7 @@ func ReasonWithoutInterval(c fitting.Contrast, kept float64, rows int) string {
 	case rows < leastRows:
 		return fmt.Sprintf("fewer than %d rows of the pool have it", leastRows)
 	case !c.VariesInPool || !(math.Abs(kept-1) <= mostBent):
-		return WithoutInterval
+		return MapLosesContrast
 	case !(math.Abs(c.SecondStepChange) <= mostAgain*c.SD):
 		return "the fit is too far from it for its error to be known"
 	}
@@ -96,9 +97,9 @@ type ContrastDiagnosis struct {
 	Rows int
 }
 
-// Diagnose returns what NewCoefficients computes for each contrast, with its intermediate values;
-// nil without a one-step estimate.
-func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
+// DiagnoseContrasts returns what NewCoefficients computes for each contrast, with its intermediate
+// values; nil without a one-step estimate.
+func DiagnoseContrasts(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
 	fit fitting.CrossFit) (all []ContrastDiagnosis) {
 	of, ok := fit.OneStep()
 	if !ok {
@@ -116,7 +117,8 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
 func ForecastContrasts(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
 		all = append(all, Coefficient{Contrast: c.Contrast,
-			Untold: ReasonWithoutInterval(fitting.Contrast{VariesInPool: true}, c.kept, c.rows)})
+			UnknownReason: ReasonWithoutInterval(fitting.Contrast{VariesInPool: true}, c.kept,
+				c.rows)})
 	}
 	return all
 }

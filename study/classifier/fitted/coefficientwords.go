@@ -23,12 +23,12 @@ func (e Estimate) Noise() bool {
 func (c Contrast) Words() string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch {
-	case c.Times > 0:
-		return fmt.Sprintf("1 + %s, times %s", c.Column, number(c.Times))
+	case c.Factor > 0:
+		return fmt.Sprintf("1 + %s, times %s", c.Column, number(c.Factor))
 	case c.Level != "":
-		return fmt.Sprintf("%s: %s, against %s", c.Column, c.Level, c.Against)
+		return fmt.Sprintf("%s: %s, against %s", c.Column, c.Level, c.ReferenceLevel)
 	}
-	return fmt.Sprintf("%s: %s more", c.Column, number(c.Per))
+	return fmt.Sprintf("%s: %s more", c.Column, number(c.Increment))
 }
 
 // UseRegress says where intervals come from that odds ratios lack.
@@ -108,17 +108,17 @@ func (of *Coefficients) withInterval() (all []Coefficient) {
 
 func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
 
-// mostNamed bounds the contrasts that Answer names after "more often with", and after "less often
-// with".
+// mostNamed bounds the contrasts that Conclusion names after "more often with", and after "less
+// often with".
 const mostNamed = 3
 
-// Answer says in one sentence with which contrasts an outcome is more or less frequent, the
+// Conclusion says in one sentence with which contrasts an outcome is more or less frequent, the
 // clearest effect first. It is "" if every interval includes 1.
-func (of *Coefficients) Answer(outcome string, parties int) string {
+func (of *Coefficients) Conclusion(outcome string, parties int) string {
 	var up, down []string
 	for _, e := range of.withInterval() {
 		if v := e.LogOdds; v.clear() {
-			words := fmt.Sprintf("%s (the odds are multiplied by %s, 95 %% interval %s to %s)", e.Words(), Odds(v.Value), Odds(v.Low), Odds(v.High))
+			words := fmt.Sprintf("%s (the odds are multiplied by %s, 95 %% interval %s to %s)", e.Words(), OddsText(v.Value), OddsText(v.Low), OddsText(v.High))
 			if v.Value > 0 {
 				up = append(up, words)
 			} else {
@@ -144,11 +144,11 @@ func (of *Coefficients) Answer(outcome string, parties int) string {
 // Tables show odds ratios, and then contrasts without an odds ratio, grouped by column and reason.
 func (of *Coefficients) Tables() (out []study.ReportTable) {
 	ratios := study.ReportTable{
-		Folded: true, Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
+		Collapsed: true, Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
 		Head: []string{"difference", "odds ratio", "95 % interval", "log-odds ± sd", "reading"},
 	}
 	untold := study.ReportTable{Title: "features without an odds ratio",
-		Head: []string{"column", "because"}, Folded: true}
+		Head: []string{"column", "because"}, Collapsed: true}
 	type reason struct{ column, why string }
 	counts := map[reason]int{}
 	first := map[reason]string{} // the first contrast with each reason, in words
@@ -163,11 +163,11 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 				says = "may be no effect"
 			}
 			ratios.Rows = append(ratios.Rows, []string{
-				e.Words(), Odds(v.Value), Odds(v.Low) + " to " + Odds(v.High), fmt.Sprintf("%+.3f ± %.3f", v.Value, v.SD), says,
+				e.Words(), OddsText(v.Value), OddsText(v.Low) + " to " + OddsText(v.High), fmt.Sprintf("%+.3f ± %.3f", v.Value, v.SD), says,
 			})
 			continue
 		}
-		k := reason{e.Column, e.Untold}
+		k := reason{e.Column, e.UnknownReason}
 		if counts[k] == 0 {
 			reasons = append(reasons, k)
 			first[k] = e.Words()
@@ -189,9 +189,9 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	return out
 }
 
-// Odds writes e^v, an odds ratio, with two or three digits; beyond a factor of 10,000 only the
+// OddsText writes e^v, an odds ratio, with two or three digits; beyond a factor of 10,000 only the
 // direction.
-func Odds(v float64) string {
+func OddsText(v float64) string {
 	switch o := math.Exp(v); {
 	case o > 9999:
 		return "over 9999"

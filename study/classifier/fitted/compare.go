@@ -24,14 +24,14 @@ type Comparison struct {
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`
-	// Gain is Released's accuracy minus Alone's. Sure is half the width of its 95 % interval.
-	Gain float64 `json:"gain"`
-	Sure float64 `json:"gain_sure_to"`
-	// Fitted is the accuracy of the site's own classifier on its training records. If the records
-	// took part in the study, Released's accuracy on them is too high by up to about Flattered
-	// (function flattered).
-	Fitted    float64 `json:"alone_fitted"`
-	Flattered float64 `json:"released_flattered_by_up_to"`
+	// Gain is Released's accuracy minus Alone's. GainMargin is half the width of its 95 % interval.
+	Gain       float64 `json:"gain"`
+	GainMargin float64 `json:"gain_sure_to"`
+	// TrainingAccuracy is the accuracy of the site's own classifier on its training records. If the
+	// records took part in the study, Released's accuracy on them is too high by up to about
+	// OverfitBound (function flattered).
+	TrainingAccuracy float64 `json:"alone_fitted"`
+	OverfitBound     float64 `json:"released_flattered_by_up_to"`
 }
 
 const (
@@ -43,7 +43,7 @@ const (
 // by the plan's schema. It measures the own classifier on records that were not used to train it.
 // But the released classifier may have been trained on all of them; Flattered bounds the effect.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
-	c, model, p, err := classifier.Sound(r)
+	c, model, p, err := classifier.CheckedClassifier(r)
 	if err != nil {
 		return Comparison{}, fmt.Errorf("compare: %w", err)
 	}
@@ -65,7 +65,7 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	}
 	records = records.Select(labelled)
 	n := float64(records.Len())
-	x := p.Mapped(records)
+	x := p.MapRecords(records)
 	out := Comparison{
 		Records: records.Len(), Majority: slices.Max(counts) / n,
 		Released: learners.MeasureScores(model, x, records.Y, trueLabels(len(c.Classes))),
@@ -115,9 +115,9 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	if err != nil {
 		return Comparison{}, err
 	}
-	out.Fitted = fitted.Accuracy
-	out.Flattered = flattered(out.Fitted-out.Alone.Accuracy, r.Parties)
-	out.Sure = 1.96 * math.Sqrt(math.Max(squares/n-out.Gain*out.Gain, 0)/(n-1))
+	out.TrainingAccuracy = fitted.Accuracy
+	out.OverfitBound = flattered(out.TrainingAccuracy-out.Alone.Accuracy, r.Parties)
+	out.GainMargin = 1.96 * math.Sqrt(math.Max(squares/n-out.Gain*out.Gain, 0)/(n-1))
 	return out, nil
 }
 

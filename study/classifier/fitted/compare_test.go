@@ -36,7 +36,7 @@ func TestCompareNeedsTwoClasses(t *testing.T) {
 		}
 		return r
 	}
-	proposed, err := planning.Propose(study.Proposal{
+	proposed, err := planning.ProposePlan(study.Proposal{
 		Name: "s", Mechanism: "cross", Epsilon: 8, Records: 100, Minimum: 3, Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.WithoutFormat(), table.Select(seq(400)))
 	if err != nil {
@@ -46,7 +46,7 @@ func TestCompareNeedsTwoClasses(t *testing.T) {
 	for i := range 3 {
 		in = append(in, study.NewInputs(encoded(400+100*i, 500+100*i), []byte{byte(i)}))
 	}
-	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, in)
+	release, err := simulate.RunPlan(context.Background(), proposed.Plan, proposed.Pool, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestFlattered(t *testing.T) {
 			}
 			return r
 		}
-		proposed, err := planning.Propose(study.Proposal{
+		proposed, err := planning.ProposePlan(study.Proposal{
 			Name: "s", Mechanism: "cross", Epsilon: 64, Records: each, Minimum: parties, Lambda: 1e-4, Roster: []study.PartyID{"a", "b", "c"},
 		}, schema.WithoutFormat(), take(400))
 		if err != nil {
@@ -98,7 +98,7 @@ func TestFlattered(t *testing.T) {
 		for i := range parties {
 			in = append(in, study.NewInputs(encoded(each), []byte{byte(i)}))
 		}
-		release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, in)
+		release, err := simulate.RunPlan(context.Background(), proposed.Plan, proposed.Pool, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,15 +107,16 @@ func TestFlattered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		right, labelled := classifier.Right(predicted, others.Y)
+		right, labelled := classifier.CountCorrect(predicted, others.Y)
 		for _, party := range in {
 			c, err := fitted.Compare(release, party.Records)
 			if err != nil {
 				t.Fatal(err)
 			}
 			gap := c.Released.Accuracy - float64(right)/float64(labelled)
-			gaps, said, sure = append(gaps, gap), append(said, c.Flattered), append(sure, c.Sure)
-			rest = append(rest, gap-c.Flattered)
+			gaps, said, sure = append(gaps, gap), append(said, c.OverfitBound),
+				append(sure, c.GainMargin)
+			rest = append(rest, gap-c.OverfitBound)
 		}
 	}
 	se := func(v []float64) float64 { return stat.StdDev(v, nil) / math.Sqrt(float64(len(v))) }

@@ -11,14 +11,14 @@ import (
 )
 
 // Contrast is a difference between two records that are equal in all other columns: Column is
-// larger by Per of its units; or, on a log scale, 1 + Column is larger by the factor Times; or
-// Column is Level instead of Against.
+// larger by Increment of its units; or, on a log scale, 1 + Column is larger by the factor Factor;
+// or Column is Level instead of ReferenceLevel.
 type Contrast struct {
-	Column  string  `json:"column"`
-	Per     float64 `json:"per,omitempty"`
-	Times   float64 `json:"times,omitempty"`
-	Level   string  `json:"level,omitempty"`
-	Against string  `json:"against,omitempty"`
+	Column         string  `json:"column"`
+	Increment      float64 `json:"per,omitempty"`
+	Factor         float64 `json:"times,omitempty"`
+	Level          string  `json:"level,omitempty"`
+	ReferenceLevel string  `json:"against,omitempty"`
 }
 
 // contrasted is a contrast in mapped features. change, of map.Dim() numbers, is the mean change of
@@ -77,14 +77,14 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 	}
 	var all []contrasted
 	for _, code := range s.ColumnCodes() {
-		f, at := code.Feature, code.First
+		f, at := code.Feature, code.FirstColumn
 		if f.Kind == dataset.Numeric {
 			up := mean(func(row []float64) { row[at] += contrastStep })
 			down := mean(func(row []float64) { row[at] -= contrastStep })
 			c := contrasted{Contrast: Contrast{Column: code.Column},
 				rows: differing(pool.Encoded, at)}
 			of := 0.0
-			c.Per, c.Times, of = unitOf(f)
+			c.Increment, c.Factor, of = unitOf(f)
 			c.change = difference(up, down, of/(2*contrastStep))
 			c.kept = keeps.share(c.change, map[int]float64{at: of})
 			all = append(all, c)
@@ -93,7 +93,7 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 				there := mean(func(row []float64) { row[at], row[at+1] = known, 0 })
 				gone := mean(func(row []float64) { row[at], row[at+1] = 0.5, 1 })
 				c := contrasted{
-					Contrast: Contrast{Column: code.Column, Level: missing, Against: PoolMean},
+					Contrast: Contrast{Column: code.Column, Level: missing, ReferenceLevel: PoolMean},
 					change:   difference(gone, there, 1), rows: having(pool.Encoded, at+1),
 				}
 				c.kept = keeps.share(c.change, map[int]float64{at: 0.5 - known, at + 1: 1})
@@ -123,7 +123,7 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 				continue
 			}
 			c := contrasted{
-				Contrast: Contrast{Column: code.Column, Level: level, Against: names[reference]},
+				Contrast: Contrast{Column: code.Column, Level: level, ReferenceLevel: names[reference]},
 				change:   difference(set(k), against, 1), rows: having(pool.Encoded, at+k),
 			}
 			c.kept = keeps.share(c.change, map[int]float64{at + k: 1, at + reference: -1})

@@ -43,7 +43,7 @@ func contrastWorld(t *testing.T) (dataset.Schema, *mat.Dense) {
 func TestContrasts(t *testing.T) {
 	s, x := contrastWorld(t)
 	m := dataset.Identity(s)
-	all := contrastsOf(s, m, auxdata.Virtual(x, m))
+	all := contrastsOf(s, m, auxdata.NewSimulated(x, m))
 	scale := dataset.NormMargin / math.Sqrt2 / m.Scale
 	mean, known := 0.0, 0.0
 	for i := range 2000 {
@@ -57,13 +57,13 @@ func TestContrasts(t *testing.T) {
 		by   map[int]float64
 		rows bool
 	}{
-		{Contrast{Column: "a", Per: 10}, map[int]float64{0: 10. / 80}, true},
-		{Contrast{Column: "b", Per: .1}, map[int]float64{1: .1}, true},
-		{Contrast{Column: "c", Times: 2}, map[int]float64{2: math.Ln2 / math.Log1p(1000)}, true},
-		{Contrast{Column: "c", Level: "missing", Against: PoolMean}, map[int]float64{2: .5 - mean/known, 3: 1}, true},
-		{Contrast{Column: "d", Level: "y", Against: "x"}, map[int]float64{4: -1, 5: 1}, true},
-		{Contrast{Column: "d", Level: "z", Against: "x"}, map[int]float64{4: -1, 6: 1}, false},
-		{Contrast{Column: "d", Level: "other", Against: "x"}, map[int]float64{4: -1, 7: 1}, false},
+		{Contrast{Column: "a", Increment: 10}, map[int]float64{0: 10. / 80}, true},
+		{Contrast{Column: "b", Increment: .1}, map[int]float64{1: .1}, true},
+		{Contrast{Column: "c", Factor: 2}, map[int]float64{2: math.Ln2 / math.Log1p(1000)}, true},
+		{Contrast{Column: "c", Level: "missing", ReferenceLevel: PoolMean}, map[int]float64{2: .5 - mean/known, 3: 1}, true},
+		{Contrast{Column: "d", Level: "y", ReferenceLevel: "x"}, map[int]float64{4: -1, 5: 1}, true},
+		{Contrast{Column: "d", Level: "z", ReferenceLevel: "x"}, map[int]float64{4: -1, 6: 1}, false},
+		{Contrast{Column: "d", Level: "other", ReferenceLevel: "x"}, map[int]float64{4: -1, 7: 1}, false},
 	}
 	if len(all) != len(want) {
 		t.Fatalf("%d contrasts, want %d", len(all), len(want))
@@ -103,7 +103,7 @@ func TestContrastsLost(t *testing.T) {
 	}
 	of := func(m dataset.Map) map[string]float64 {
 		kept := map[string]float64{}
-		for _, c := range contrastsOf(s, m, auxdata.Virtual(x, m)) {
+		for _, c := range contrastsOf(s, m, auxdata.NewSimulated(x, m)) {
 			kept[c.Words()] = c.kept
 		}
 		return kept
@@ -125,11 +125,11 @@ func TestCoefficientWords(t *testing.T) {
 			value + aggregation.Normal95*sd}
 	}
 	c := Coefficients{Class: "yes", Of: []Coefficient{
-		{Contrast: Contrast{Column: "age", Per: 10}, LogOdds: estimate(math.Ln2, .1)},
-		{Contrast: Contrast{Column: "sex", Level: "m", Against: "f"}, LogOdds: estimate(.1, .1)},
-		{Contrast: Contrast{Column: "bmi", Times: 2}, LogOdds: estimate(1, 3)},
-		{Contrast: Contrast{Column: "ward", Level: "a", Against: "b"}, Untold: "because"},
-		{Contrast: Contrast{Column: "ward", Level: "c", Against: "b"}, Untold: "because"},
+		{Contrast: Contrast{Column: "age", Increment: 10}, LogOdds: estimate(math.Ln2, .1)},
+		{Contrast: Contrast{Column: "sex", Level: "m", ReferenceLevel: "f"}, LogOdds: estimate(.1, .1)},
+		{Contrast: Contrast{Column: "bmi", Factor: 2}, LogOdds: estimate(1, 3)},
+		{Contrast: Contrast{Column: "ward", Level: "a", ReferenceLevel: "b"}, UnknownReason: "because"},
+		{Contrast: Contrast{Column: "ward", Level: "c", ReferenceLevel: "b"}, UnknownReason: "because"},
 	}}
 	tables := c.Tables()
 	if len(tables) != 2 || len(tables[0].Rows) != 3 || len(tables[1].Rows) != 1 {

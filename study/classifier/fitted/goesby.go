@@ -15,7 +15,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// mostMoves is the most differences that GoesBy shows.
+// mostMoves is the most differences that SeparatingColumns shows.
 const mostMoves = 8
 
 // move says that a typical difference between two records (words) changes the second class's score
@@ -25,14 +25,15 @@ type move struct {
 	by    float64
 }
 
-// GoesBy shows, as a chart and in a sentence, by which columns a classifier of two classes
-// separates the classes, largest change of the score first. It gives no intervals, although the
-// weights contain privacy noise; Coefficients gives some. GoesBy multiplies a level's change by
-// √(p(1−p)), where p is the level's share in the pool, because the weight of a rare level is mostly
-// noise and should not come first.
+// SeparatingColumns shows, as a chart and in a sentence, by which columns a classifier of two
+// classes separates the classes, largest change of the score first. It gives no intervals, although
+// the weights contain privacy noise; Coefficients gives some. SeparatingColumns multiplies a
+// level's change by √(p(1−p)), where p is the level's share in the pool, because the weight of a
+// rare level is mostly noise and should not come first.
 //
 // Both results are empty for more than two classes, for images, and if the noise left nothing.
-func GoesBy(c classifier.Classifier, p study.Plan, model learners.Linear) (*study.ReportChart,
+func SeparatingColumns(c classifier.Classifier, p study.Plan,
+	model learners.Linear) (*study.ReportChart,
 	string) {
 	if c.Lambda == 0 || len(c.Classes) != 2 || p.Schema.Dim() > contrastColumns {
 		return nil, ""
@@ -52,7 +53,8 @@ func GoesBy(c classifier.Classifier, p study.Plan, model learners.Linear) (*stud
 	}
 	var up, down []string
 	for _, m := range moves {
-		chart.Bars = append(chart.Bars, study.IntervalBar(m.words, m.by/math.Abs(moves[0].by), 0))
+		chart.Bars = append(chart.Bars, study.NewIntervalBar(m.words, m.by/math.Abs(moves[0].by),
+			0))
 		if m.by > 0 && len(up) < mostNamed {
 			up = append(up, m.words)
 		} else if m.by < 0 && len(down) < mostNamed {
@@ -76,10 +78,10 @@ func movesOf(p study.Plan, model learners.Linear) (all []move) {
 		middle = make([]float64, p.Schema.Dim())
 		for _, code := range codes {
 			for k := range code.Width {
-				middle[code.First+k] = 1 / float64(code.Width)
+				middle[code.FirstColumn+k] = 1 / float64(code.Width)
 			}
 			if code.Feature.Kind == dataset.Numeric {
-				middle[code.First] = .5
+				middle[code.FirstColumn] = .5
 			}
 		}
 	}
@@ -90,7 +92,7 @@ func movesOf(p study.Plan, model learners.Linear) (all []move) {
 	}
 	rest := score(func([]float64) {})
 	for _, code := range codes {
-		f, at := code.Feature, code.First
+		f, at := code.Feature, code.FirstColumn
 		if f.Kind == dataset.Numeric {
 			_, _, of := unitOf(f)
 			step := min(of/2, .5)

@@ -22,7 +22,7 @@ func TestGoesBy(t *testing.T) {
 	w.Set(5, 0, 4)  // level y raises the score
 	model := learners.Linear{W: w, Classes: 2}
 	c := classifier.Classifier{Classes: s.Classes(), Lambda: 1}
-	chart, words := GoesBy(c, p, model)
+	chart, words := SeparatingColumns(c, p, model)
 	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 ||
 		chart.Bars[1].Name != "higher a" || chart.Bars[1].Value >= 0 {
 		t.Fatalf("shows %+v", chart)
@@ -32,7 +32,7 @@ func TestGoesBy(t *testing.T) {
 	}
 	for _, c := range []classifier.Classifier{{Classes: c.Classes},
 		{Classes: []string{"a", "b", "c"}, Lambda: 1}} {
-		if chart, words := GoesBy(c, p, model); chart != nil || words != "" {
+		if chart, words := SeparatingColumns(c, p, model); chart != nil || words != "" {
 			t.Errorf("%+v shows %+v, %q", c, chart, words)
 		}
 	}

@@ -168,7 +168,7 @@ func (a *autoMap) candidate(project dataset.ComponentCount, whiten float64) (can
 	if p.Map, err = plain.Fit(p.Schema, a.fit); err != nil {
 		return out, fmt.Errorf("choose the map: %w", err)
 	}
-	pool := auxdata.Virtual(a.fit, p.Map)
+	pool := auxdata.NewSimulated(a.fit, p.Map)
 	p.Pool, out.outputs = pool.Digest, p.Map.Outputs
 	made, err := classify.Kind{}.New(p, pool)
 	if err != nil {

@@ -28,7 +28,7 @@ func autoPlan(t *testing.T, sites int, epsilon float64) (study.Plan, *mat.Dense)
 		t.Fatal(err)
 	}
 	return study.Plan{
-		Name: "auto", Kind: "classify", Schema: schema, Roster: roster(sites), Minimum: sites, KindTerms: conformance.Encoded(classify.Terms{Shards: 1}),
+		Name: "auto", Kind: "classify", Schema: schema, Roster: roster(sites), Minimum: sites, KindTerms: conformance.EncodeTerms(classify.Terms{Shards: 1}),
 		Unit: privacy.Record, Epsilon: epsilon, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite, Simulated: true,
 	}, r.X
 }
@@ -126,7 +126,7 @@ func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := func(c dataset.Components) float64 {
-		made, err := planning.Propose(study.Proposal{Name: "small", Roster: roster(4),
+		made, err := planning.ProposePlan(study.Proposal{Name: "small", Roster: roster(4),
 			Records: 2000,
 			Epsilon: 10, Map: c}, schema, table)
 		if err != nil {

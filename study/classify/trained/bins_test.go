@@ -20,13 +20,13 @@ func TestBins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool = auxdata.Virtual(pool.Encoded, m)
+	pool = auxdata.NewSimulated(pool.Encoded, m)
 	p := conformance.ClassifyPlan(schema, pool, m)
 	p.Unit, p.Mechanism, p.Noise, p.Epsilon = privacy.Record, "cross", study.NoiseSite, 10
 	if p.TermsDigest, err = study.TermsDigest(conformance.TaskOf(t, p, pool)); err != nil {
 		t.Fatal(err)
 	}
-	release := conformance.RealRelease(t, p, pool, conformance.Deal(records, 3))
+	release := conformance.RunOnRecords(t, p, pool, conformance.Deal(records, 3))
 	if b := release.Costs[0].Bound; b.L2sq != 1<<41 || b.Cells != 2*m.Dim() {
 		t.Errorf("bound %+v", b)
 	}
@@ -37,7 +37,7 @@ func TestBins(t *testing.T) {
 		len(body.Classifier.Weights) != m.Dim() {
 		t.Errorf("coefficients %v, %d weights", body.Coefficients, len(body.Classifier.Weights))
 	}
-	if bad := conformance.Fails(verify.Claims(release, pool)); len(bad) > 0 {
+	if bad := conformance.FalseClaims(verify.CheckClaims(release, pool)); len(bad) > 0 {
 		t.Error(bad)
 	}
 }

@@ -37,7 +37,7 @@ func (f finisher) FinishTotal(total bodies.Total, rng *rand.Rand) (study.Result,
 	if f.Plan().Mechanism == "cross" {
 		return f.finishCross(total, rng)
 	}
-	if lambda, width, ok := f.Solved(int64(total.Weight)); ok {
+	if lambda, width, ok := f.SolvedRidge(int64(total.Weight)); ok {
 		return f.finishSolved(total, lambda, width)
 	}
 	if of := f.Means(); of != nil {

@@ -16,7 +16,7 @@ import (
 // weight to which noise was added draws times. It returns study.ErrNoForecast for mechanisms whose
 // noise is added to fitted weights and not to moments.
 func (f finisher) noise(weight float64, draws int) (fitting.Noise, error) {
-	if _, _, ok := f.Solved(1); ok {
+	if _, _, ok := f.SolvedRidge(1); ok {
 		return fitting.Noise{}, study.ErrNoForecast
 	}
 	t, err := f.Statistic.Terms(int64(weight))

@@ -11,7 +11,7 @@ import (
 
 // Report describes the classifier and, if they are known, its coefficients.
 func (Results) Report(r study.Release) (out study.Report, err error) {
-	c, model, p, err := classifier.Sound(r)
+	c, model, p, err := classifier.CheckedClassifier(r)
 	if err != nil {
 		return out, err
 	}
@@ -19,17 +19,17 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 	out.Lines = []study.ReportLine{{Name: "coefficients", Text: of.Words(c)}}
 	if of != nil {
 		outcome := p.Schema.Label.Column + ": " + of.Class
-		out.Answer, out.Tables = of.Answer(outcome, r.Parties), of.Tables()
+		out.Answer, out.Tables = of.Conclusion(outcome, r.Parties), of.Tables()
 		if chart := of.Chart(outcome); chart != nil {
 			out.Charts = []*study.ReportChart{chart}
 		}
 	}
 	if out.Answer != "" {
-		out.Answer += " " + fitted.HowGood
+		out.Answer += " " + fitted.AccuracyUnknownText
 		return out, nil
 	}
-	moves, goesBy := fitted.GoesBy(c, p, model)
-	out.Answer = fitted.Answer(c, r, goesBy, fitted.HowGood)
+	moves, goesBy := fitted.SeparatingColumns(c, p, model)
+	out.Answer = fitted.Conclusion(c, r, goesBy, fitted.AccuracyUnknownText)
 	if moves != nil {
 		out.Charts = append(out.Charts, moves)
 	}

@@ -29,14 +29,14 @@ type number struct {
 // middle returns the middle of bin k in [0,1], minus the mean of all middles. So Σₖ middle(k) = 0,
 // which makes the noise of Σₖ countₖ·middle(k) uncorrelated with the noise of Σₖ countₖ, for bins
 // of any width.
-func (n number) middle(k int) float64 { return n.of.Middles[k] - n.of.Centre }
+func (n number) middle(k int) float64 { return n.of.BinMiddles[k] - n.of.MeanMiddle }
 
 // moments estimates mean and standard deviation of the number, scaled to [0,1]; nil is unknown. It
 // estimates the sums over records of v−c and (v−c)², where v is the number, m its bin's middle and
 // c the mean of all middles. Counts times m−c and (m−c)² give the sums for bin middles, and the
 // within-bin sums correct them, because (v−c)² − (m−c)² = (v−½)² − (m−½)² + 2(½−c)(v−m).
 func (n number) moments() (mean, sd *Estimate) {
-	w, off := n.of.Wide, 0.5-n.of.Centre
+	w, off := n.of.WidestBin, 0.5-n.of.MeanMiddle
 	one, two, squares, fourth := w*n.first, w*n.second+2*off*w*n.first, 0.0, 0.0
 	for k, c := range n.bins {
 		m := n.middle(k)
@@ -48,10 +48,10 @@ func (n number) moments() (mean, sd *Estimate) {
 	}
 	m1, m2 := one/n.total.Value, two/n.total.Value
 	variance := m2 - m1*m1
-	outer := describe.LeftOut * describe.LeftOut * w * w * n.noise
+	outer := describe.WithinBinNoise * describe.WithinBinNoise * w * w * n.noise
 	mean = fitting.EstimateRatio(sampled{Value: one, Variance: squares*n.noise + outer}, n.total,
 		math.Max(variance, 0)).Transform(func(v float64) float64 {
-		return v + n.of.Centre
+		return v + n.of.MeanMiddle
 	})
 	if mean == nil || !(variance > 0) {
 		return mean.ClipIntervals(0, 1), nil

@@ -21,7 +21,7 @@ func (Results) Body() any { return new(Table) }
 // Finisher finishes tasks of package describe, with a table for each site if the plan shows them.
 // It panics for others.
 func (Results) Finisher(t study.Task) study.Finisher {
-	if each, ok := t.(describe.EachParty); ok {
+	if each, ok := t.(describe.EachPartyTask); ok {
 		return sitesFinisher{each}
 	}
 	return finisher{t.(describe.Task)}
@@ -54,7 +54,7 @@ type Site struct {
 }
 
 // sitesFinisher makes a table of each party.
-type sitesFinisher struct{ describe.EachParty }
+type sitesFinisher struct{ describe.EachPartyTask }
 
 // Finish makes a table of each body and a table of their sum.
 func (s sitesFinisher) Finish(of study.Contributions, _ []privacy.Published) (study.Result, error) {

@@ -23,7 +23,7 @@ func (Results) Report(r study.Release) (study.Report, error) {
 		return study.Report{}, err
 	}
 	out := study.Report{Answer: t.answer(r.Parties), Lines: []study.ReportLine{{Name: "records", Text: fmt.Sprintf("%d, as the sites declared; noise with a standard deviation of %.3g on each count", t.Records, t.NoiseSD)}}}
-	if t.Inside != nil {
+	if t.MeetingCondition != nil {
 		out.Lines = append(out.Lines, study.ReportLine{Name: "matching", Text: t.matching()})
 	}
 	if len(t.Sites) > 0 {
@@ -41,7 +41,7 @@ func (Results) Report(r study.Release) (study.Report, error) {
 
 func (t Table) answer(parties int) string {
 	s := fmt.Sprintf("%d records at %d sites", t.Records, parties)
-	if len(t.Columns)+len(t.Groups) == 0 && t.Inside != nil {
+	if len(t.Columns)+len(t.Groups) == 0 && t.MeetingCondition != nil {
 		return s + "; " + t.matching() + " match."
 	}
 	s += fmt.Sprintf(", %d columns", len(t.Columns))
@@ -55,8 +55,8 @@ func (t Table) answer(parties int) string {
 }
 
 func (t Table) matching() string {
-	text := fmt.Sprintf("%.0f", math.Max(0, t.Inside.Noisy))
-	if e := t.Inside.Share; e != nil {
+	text := fmt.Sprintf("%.0f", math.Max(0, t.MeetingCondition.Noisy))
+	if e := t.MeetingCondition.Share; e != nil {
 		n := float64(t.Records)
 		text += fmt.Sprintf(" (95 %% %.0f to %.0f), %s %% of the records (%s to %s)", e.NoiseLow*n, e.NoiseHigh*n, percent(e.Value), percent(e.Low), percent(e.High))
 	}
@@ -65,12 +65,12 @@ func (t Table) matching() string {
 
 func (t Table) eachParty() study.ReportTable {
 	out := study.ReportTable{Title: fmt.Sprintf("each site, with noise of standard deviation %.3g on each of its counts", t.Sites[0].NoiseSD), Head: []string{"site", "records"}}
-	if t.Inside != nil {
+	if t.MeetingCondition != nil {
 		out.Head = append(out.Head, "matching")
 	}
 	for _, s := range t.Sites {
 		row := []string{string(s.Party), strconv.FormatInt(s.Records, 10)}
-		if t.Inside != nil {
+		if t.MeetingCondition != nil {
 			row = append(row, s.matching())
 		}
 		out.Rows = append(out.Rows, row)
@@ -113,7 +113,7 @@ func (t Table) one(title string) study.ReportTable {
 	}
 	if t.By != "" {
 		row("n (%)", func(g int) string {
-			return countAnd(t.Groups[g].Shown, t.together(), t.Groups[g].Share)
+			return countAnd(t.Groups[g].NearestPossible, t.together(), t.Groups[g].Share)
 		})
 	}
 	for _, c := range t.Columns {
@@ -131,9 +131,9 @@ func (t Table) one(title string) study.ReportTable {
 		row(name, func(g int) string { return beside(c.Log, c.Groups[g].Mean, c.Groups[g].SD) })
 		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
 		bins := len(c.Edges) - 1
-		for k := 0; c.Bands && k < bins; k++ {
-			row(fmt.Sprintf("  %s to %s, n (%%)", describe.Numeral(c.Edges[k]),
-				describe.Numeral(c.Edges[k+1])), func(g int) string {
+		for k := 0; c.EdgesGiven && k < bins; k++ {
+			row(fmt.Sprintf("  %s to %s, n (%%)", describe.NumberText(c.Edges[k]),
+				describe.NumberText(c.Edges[k+1])), func(g int) string {
 				return c.Groups[g].cell(k)
 			})
 		}
@@ -166,7 +166,7 @@ func countAnd(n, of float64, share *Estimate) string {
 
 func (t Table) together() (n float64) {
 	for _, g := range t.Groups {
-		n += g.Shown
+		n += g.NearestPossible
 	}
 	return n
 }
@@ -184,11 +184,11 @@ func beside(log bool, mean, sd *Estimate) string {
 	if mean == nil {
 		return unknown
 	} else if sd == nil || !log {
-		return describe.Numeral(mean.NearestPossible()) + " ± " + NamedEstimate{}.Show(sd)
+		return describe.NumberText(mean.NearestPossible()) + " ± " + NamedEstimate{}.Show(sd)
 	}
 	m, factor := mean.NearestPossible(), sd.NearestPossible()
-	return fmt.Sprintf("%s (%s to %s)", describe.Numeral(m),
-		describe.Numeral(max(0, (1+m)/factor-1)), describe.Numeral((1+m)*factor-1))
+	return fmt.Sprintf("%s (%s to %s)", describe.NumberText(m),
+		describe.NumberText(max(0, (1+m)/factor-1)), describe.NumberText((1+m)*factor-1))
 }
 
 func median(c Column, q []Quantile) string {
@@ -201,7 +201,10 @@ func median(c Column, q []Quantile) string {
 
 // quantile formats a quantile. If its interval reaches an end of the range, the text is only a
 // bound.
-func (c Column) quantile(q Estimate) string { return cmp.Or(c.open(q), describe.Numeral(q.Value)) }
+func (c Column) quantile(q Estimate) string {
+	return cmp.Or(c.open(q),
+		describe.NumberText(q.Value))
+}
 
 // open formats a quantile's interval that reaches an end of the range; "" for other intervals.
 func (c Column) open(q Estimate) string {
@@ -211,9 +214,9 @@ func (c Column) open(q Estimate) string {
 	case q.Low <= first && q.High >= last:
 		return unknown
 	case q.Low <= first:
-		return "below " + describe.Numeral(q.High)
+		return "below " + describe.NumberText(q.High)
 	case q.High >= last:
-		return "above " + describe.Numeral(q.Low)
+		return "above " + describe.NumberText(q.Low)
 	}
 	return ""
 }
@@ -246,8 +249,9 @@ const (
 // its numbers.
 func (t Table) Estimates() []NamedEstimate {
 	var out []NamedEstimate
-	if t.Inside != nil {
-		out = append(out, NamedEstimate{"", "matching", "", t.Inside.Share, Share, Column{}})
+	if t.MeetingCondition != nil {
+		out = append(out, NamedEstimate{"", "matching", "", t.MeetingCondition.Share, Share,
+			Column{}})
 	}
 	names := t.groups()
 	for _, g := range t.Groups {
@@ -337,5 +341,5 @@ func (n NamedEstimate) show(v float64) string {
 	if n.Measure == Share {
 		return strconv.FormatFloat(100*v, 'f', 2, 64) + " %"
 	}
-	return describe.Numeral(v)
+	return describe.NumberText(v)
 }

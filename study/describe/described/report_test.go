@@ -18,7 +18,7 @@ func TestReportShowsThePossible(t *testing.T) {
 		Quantiles: []Quantile{below, {.5, Estimate{Value: 60, Low: 50, High: 70, NoiseLow: 50, NoiseHigh: 70}}, {.75, Estimate{Value: 60, Low: 50, High: 70, NoiseLow: 50, NoiseHigh: 70}}},
 	}
 	shown := Table{
-		Records: 10, By: "sex", Groups: []Group{{Level: "f", Count: Count{Share: share}, Shown: 6}, {Level: "other", Shown: 1}},
+		Records: 10, By: "sex", Groups: []Group{{Level: "f", Count: Count{Share: share}, NearestPossible: 6}, {Level: "other", NearestPossible: 1}},
 		Columns: []Column{{Column: "age", Edges: []float64{0, 50, 70, 100}, Groups: []Summary{known, {Noisy: []float64{1, 1}, Counts: []float64{0, 1}, Shares: []*Estimate{nil, nil}}}}},
 	}
 	one, intervals := shown.one("the records"), shown.intervals()

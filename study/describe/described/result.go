@@ -20,7 +20,7 @@ type Table struct {
 	NoiseSD float64 `json:"noise_sd"`
 	ShareSD float64 `json:"share_sd"`
 	// records that meet the condition, if the plan has one
-	Inside *Count `json:"inside,omitempty"`
+	MeetingCondition *Count `json:"inside,omitempty"`
 	// By names the grouping column, and Groups has its levels. If By is "", all records form one
 	// group.
 	By     string  `json:"by,omitempty"`
@@ -42,7 +42,7 @@ type Count struct {
 type Group struct {
 	Level string `json:"level"`
 	Count
-	Shown float64 `json:"shown"` // the possible count nearest to Noisy
+	NearestPossible float64 `json:"shown"` // the possible count nearest to Noisy
 }
 
 // Column is the result for a column. A text or the label has a cell for each level or class, and
@@ -59,7 +59,7 @@ type Column struct {
 	Edges []float64 `json:"edges,omitempty"`
 	Log   bool      `json:"log,omitempty"`
 	// the plan gave the edges, so reports show the counts of bins
-	Bands bool `json:"bands,omitempty"`
+	EdgesGiven bool `json:"bands,omitempty"`
 	// one for each of Table.Groups, or one for all records
 	Groups []Summary `json:"groups"`
 }
@@ -108,10 +108,10 @@ func (t tables) table(v []int64, records int64, sd float64) Table {
 		return sampled{Value: float64(v[at]) / float64(t.Step), Variance: sd * sd}
 	}
 	about, shown := exact, float64(records)
-	if t.Inside {
+	if t.CountsCondition {
 		about = count(0)
 		shown = math.Min(math.Max(about.Value, 0), float64(records))
-		out.Inside = &Count{about.Value, fitting.EstimateShare(about, exact)}
+		out.MeetingCondition = &Count{about.Value, fitting.EstimateShare(about, exact)}
 	}
 	groups, sizes := []sampled{about}, []float64{shown}
 	if t.Group != nil {
@@ -129,10 +129,11 @@ func (t tables) table(v []int64, records int64, sd float64) Table {
 		}
 	}
 	for _, c := range t.Columns {
-		of := Column{Column: c.Name, Levels: c.Levels, Edges: c.Edges, Log: c.Log, Bands: c.Chosen}
+		of := Column{Column: c.Name, Levels: c.Levels, Edges: c.Edges, Log: c.Log,
+			EdgesGiven: c.EdgesGiven}
 		for g, size := range groups {
 			of.Groups = append(of.Groups,
-				t.summary(c, v[c.At(g):c.At(g)+c.Run()], size, sizes[g], sd))
+				t.summary(c, v[c.At(g):c.At(g)+c.NumbersPerGroup()], size, sizes[g], sd))
 		}
 		out.Columns = append(out.Columns, of)
 	}
@@ -160,14 +161,14 @@ func (t tables) summary(c describe.Column, v []int64, size sampled, shown, sd fl
 	}
 	n.first, n.second = s.Sums[0], s.Sums[1]
 	switch { // means leave out records without the number
-	case t.Apart: // one noise in place of one for each bin
+	case t.CountsMissing: // one noise in place of one for each bin
 		n.total = sampled{Value: size.Value - s.Noisy[c.Bins()], Variance: size.Variance + sd*sd}
-	case c.Apart:
+	case c.CountsMissing:
 		n.total, n.binned = sampled{Value: sumOf(n.bins),
 			Variance: float64(c.Bins()) * sd * sd}, false
 	}
 	mean, deviation := n.moments()
-	s.Mean, s.SD = mean.Transform(c.Value), deviation.Transform(c.Spread)
+	s.Mean, s.SD = mean.Transform(c.Value), deviation.Transform(c.DeviationInUnits)
 	for _, p := range quartiles {
 		from, to, ok := n.quantile(p, true)
 		if !ok {
@@ -191,15 +192,15 @@ func projected(counts []float64, together float64) []float64 {
 	return fitting.ProjectSimplex(counts, together)
 }
 
-// Exact returns the table of records without noise, under a checked plan. Its noise intervals are
-// single values, except that a quantile has its bin as interval. Records are encoded by
+// ExactTable returns the table of records without noise, under a checked plan. Its noise intervals
+// are single values, except that a quantile has its bin as interval. Records are encoded by
 // kinds.RecordSchema.
-func Exact(p study.Plan, r *dataset.Records) Table {
-	return ExactOf(p, describe.SumOf(p, r), int64(r.Len()))
+func ExactTable(p study.Plan, r *dataset.Records) Table {
+	return ExactTableOfSum(p, describe.SumOf(p, r), int64(r.Len()))
 }
 
-// ExactOf is Exact for a vector (SumOf) of this number of records.
-func ExactOf(p study.Plan, sum []int64, records int64) Table {
+// ExactTableOfSum is ExactTable for a vector (SumOf) of this number of records.
+func ExactTableOfSum(p study.Plan, sum []int64, records int64) Table {
 	return tables{describe.LayoutOf(p, describe.TermsOf(p))}.table(sum, records, 0)
 }
 
@@ -230,7 +231,7 @@ func TableOf(r study.Release) (out Table, err error) {
 		if err := s.check(); err != nil {
 			return Table{}, fmt.Errorf("site %s: %w", s.Party, err)
 		}
-		if len(s.Sites) > 0 || (s.Inside == nil) != (out.Inside == nil) ||
+		if len(s.Sites) > 0 || (s.MeetingCondition == nil) != (out.MeetingCondition == nil) ||
 			len(s.Columns) != len(out.Columns) {
 			return Table{}, fmt.Errorf("read table: that of site %s is not of the form of all: it was changed", s.Party)
 		}

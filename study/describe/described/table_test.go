@@ -51,7 +51,7 @@ func taskOf(t testing.TB, change func(*study.Plan)) describe.Task {
 		t.Fatal(err)
 	}
 	task, err := describe.Kind{}.New(p,
-		auxdata.Virtual(mat.NewDense(1, p.Schema.Dim(), nil), p.Map))
+		auxdata.NewSimulated(mat.NewDense(1, p.Schema.Dim(), nil), p.Map))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestMomentsOfUnevenBins(t *testing.T) {
 	for range records {
 		v := .55 + .4*rng.Float64()*rng.Float64()
 		k := c.BinOf(v)
-		a, b := c.Within(v, k)
+		a, b := c.BinCorrections(v, k)
 		bins[k]++
 		sum, square, first, second = sum+v, square+v*v, first+a, second+b
 	}
@@ -116,8 +116,8 @@ func TestMomentsOfUnevenBins(t *testing.T) {
 				n.bins[k] += noise * rng.NormFloat64()
 				total += n.bins[k]
 			}
-			n.first, n.second = first+describe.LeftOut*noise*rng.NormFloat64(),
-				second+describe.LeftOut*noise*rng.NormFloat64()
+			n.first, n.second = first+describe.WithinBinNoise*noise*rng.NormFloat64(),
+				second+describe.WithinBinNoise*noise*rng.NormFloat64()
 			switch form {
 			case "counted":
 				n.total = sampled{Value: records + noise*rng.NormFloat64(), Variance: noise * noise}
@@ -172,14 +172,14 @@ func TestTableShown(t *testing.T) {
 				t.Errorf("%s: %d records: %d, ± %v, share ± %v; one draw has %v", name, records, out.Records, out.NoiseSD, out.ShareSD, one)
 			}
 			all := float64(records)
-			if q.Inside {
-				all = math.Min(math.Max(out.Inside.Noisy, 0), all)
+			if q.CountsCondition {
+				all = math.Min(math.Max(out.MeetingCondition.Noisy, 0), all)
 			}
 			sizes, sum := []float64{all}, 0.
 			if q.Group != nil {
 				sizes = nil
 				for _, g := range out.Groups {
-					sizes, sum = append(sizes, g.Shown), sum+g.Shown
+					sizes, sum = append(sizes, g.NearestPossible), sum+g.NearestPossible
 				}
 				if math.Abs(sum-all) > 1e-6 {
 					t.Errorf("%s: groups add up to %v of %v", name, sum, all)

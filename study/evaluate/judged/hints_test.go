@@ -30,7 +30,7 @@ func TestHints(t *testing.T) {
 				"50,1,.4,east,no", "50,1,.4,east,yes")
 		}
 		r := encode(t, s, rows...)
-		from := auxdata.Virtual(encode(t, s, rows[0], rows[1]).X, dataset.Identity(s))
+		from := auxdata.NewSimulated(encode(t, s, rows[0], rows[1]).X, dataset.Identity(s))
 		h := made(t, s, evaluate.Terms{Score: "score", Classes: []string{c.class},
 			Thresholds: []float64{.1, .3, .5}}, func(p *study.Plan) {
 			p.Form = study.FormCommitted
@@ -51,7 +51,7 @@ func TestHints(t *testing.T) {
 		}
 		if before := h.plan; before.Form > 0 {
 			h.plan.Form = 0
-			if sure := h.evaluate(values, .1, true).Classes[0].Sure; sure != 0 {
+			if sure := h.evaluate(values, .1, true).Classes[0].CertainScoreShare; sure != 0 {
 				t.Errorf("%s: a release of before says %v of sure scores", name, sure)
 			}
 		}

@@ -75,7 +75,7 @@ func pool(t testing.TB, s dataset.Schema) *auxdata.Pool {
 			strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west",
 				""}[rng.IntN(3)], ""}, ","))
 	}
-	return auxdata.Virtual(encode(t, s, rows...).X, dataset.Identity(s))
+	return auxdata.NewSimulated(encode(t, s, rows...).X, dataset.Identity(s))
 }
 
 func made(t testing.TB, s dataset.Schema, terms evaluate.Terms, change func(*study.Plan)) *histograms {
@@ -106,7 +106,7 @@ func made(t testing.TB, s dataset.Schema, terms evaluate.Terms, change func(*stu
 // counts returns the counts of all records without noise.
 func counts(h *histograms, r *dataset.Records) []float64 {
 	out := make([]float64, h.Cells())
-	for _, cells := range (Judge{h}).CellsOf(r) {
+	for _, cells := range (RecordEvaluator{h}).CellsOf(r) {
 		for _, c := range cells {
 			out[c]++
 		}

@@ -20,7 +20,7 @@ import (
 // TestEvaluateProposed: a proposal gets the quieter noise, the second of two classes, 20 bins or
 // 10, and a forecast close to the release.
 func TestEvaluateProposed(t *testing.T) {
-	schema, table, _, records := conformance.Wards(t, 12000)
+	schema, table, _, records := conformance.HospitalWithPool(t, 12000)
 	zero, some := 0., 1e-6
 	for name, c := range map[string]struct {
 		proposal  study.Proposal
@@ -45,9 +45,9 @@ func TestEvaluateProposed(t *testing.T) {
 			s.Records = 3000
 		}
 		c.terms.Model = conformance.AgeModel(t, schema)
-		s.KindTerms = conformance.Encoded(c.terms)
+		s.KindTerms = conformance.EncodeTerms(c.terms)
 		s.Map.Project = dataset.AutoComponents
-		made, err := planning.Propose(s, schema, table)
+		made, err := planning.ProposePlan(s, schema, table)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -61,7 +61,7 @@ func TestEvaluateProposed(t *testing.T) {
 		for i, part := range conformance.Deal(records, 3) {
 			inputs = append(inputs, study.NewInputs(part, []byte{byte(i)}))
 		}
-		release, err := simulate.Rehearse(t.Context(), p, made.Pool, inputs)
+		release, err := simulate.RunPlan(t.Context(), p, made.Pool, inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestEvaluateProposed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		judge, _ := judged.JudgeOf(task)
+		judge, _ := judged.RecordEvaluatorOf(task)
 		truth := judge.Exact(records)[0].Overall
 		// Seeded, so the test fails always or never; 6 deviations are beyond chance.
 		of := e.Classes[0].Overall
@@ -93,14 +93,14 @@ func TestEvaluateProposed(t *testing.T) {
 		}
 	}
 	s := study.Proposal{Name: "x", Kind: "evaluate", Roster: []study.PartyID{"a", "b", "c"},
-		Records: 20, KindTerms: conformance.Encoded(evaluate.Terms{Model: conformance.AgeModel(t,
+		Records: 20, KindTerms: conformance.EncodeTerms(evaluate.Terms{Model: conformance.AgeModel(t,
 			schema)})}
-	made, err := planning.Propose(s, schema, table)
+	made, err := planning.ProposePlan(s, schema, table)
 	if err != nil || !strings.Contains(made.Warning, "not expected to be shown") {
 		t.Errorf("three sites of 20 records: warning %q, %v", made.Warning, err)
 	}
 	s.Map.Project = 5
-	if _, err := planning.Propose(s, schema, table); err == nil ||
+	if _, err := planning.ProposePlan(s, schema, table); err == nil ||
 		!strings.Contains(err.Error(), "do not project") {
 		t.Errorf("projected: %v", err)
 	}
@@ -108,8 +108,8 @@ func TestEvaluateProposed(t *testing.T) {
 	for j := range flat.Weights {
 		flat.Weights[j][0] = 0
 	}
-	s.Map.Project, s.KindTerms = 0, conformance.Encoded(evaluate.Terms{Model: flat})
-	if _, err := planning.Propose(s, schema, table); err == nil ||
+	s.Map.Project, s.KindTerms = 0, conformance.EncodeTerms(evaluate.Terms{Model: flat})
+	if _, err := planning.ProposePlan(s, schema, table); err == nil ||
 		!strings.Contains(err.Error(), "same score") {
 		t.Errorf("a model that tells nothing: %v", err)
 	}
@@ -118,7 +118,7 @@ func TestEvaluateProposed(t *testing.T) {
 // TestRecalibrated: an evaluation's line calibrates only the release that it judged, and gives the
 // stated probabilities.
 func TestRecalibrated(t *testing.T) {
-	schema, _, pool, records := conformance.Wards(t, 12000)
+	schema, _, pool, records := conformance.HospitalWithPool(t, 12000)
 	trained := conformance.ClassifyPlan(schema, pool, dataset.Identity(schema))
 	trained.Mechanism, trained.Unit, trained.Noise, trained.Lambda, trained.Epsilon = "cross",
 		privacy.Record, study.NoiseSite, .3, 8
@@ -127,7 +127,7 @@ func TestRecalibrated(t *testing.T) {
 	for i := range trained.Roster {
 		inputs = append(inputs, study.NewInputs(of[i], []byte{byte(i)}))
 	}
-	release, err := simulate.Rehearse(t.Context(), trained, pool, inputs)
+	release, err := simulate.RunPlan(t.Context(), trained, pool, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestRecalibrated(t *testing.T) {
 			t.Model, t.Classes = m, []string{class}
 		})
 		p.Epsilon = 8
-		r, err := simulate.Rehearse(t.Context(), p, pool, inputs)
+		r, err := simulate.RunPlan(t.Context(), p, pool, inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestRecalibrated(t *testing.T) {
 	}
 	for _, class := range schema.Classes() {
 		by := evaluated(model, class)
-		c, err := judged.Recalibrated(release, by)
+		c, err := judged.RecalibrateRelease(release, by)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestRecalibrated(t *testing.T) {
 		"not an evaluation":            {release, release, "judges no model"},
 		"nothing to calibrate":         {evaluated(&own, schema.Classes()[1]), evaluated(&own, schema.Classes()[1]), "no classifier"},
 	} {
-		if _, err := judged.Recalibrated(c.r, c.by); err == nil ||
+		if _, err := judged.RecalibrateRelease(c.r, c.by); err == nil ||
 			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
 		}

@@ -110,7 +110,7 @@ func (f finisher) ForecastNoise(size study.Size) (words, warning string, err err
 		}
 		words += "; "
 		if sure := f.h.sure[at]; sure > 0 && warning == "" {
-			warning = strings.TrimSpace(ClassResult{Sure: sure}.sureWords())
+			warning = strings.TrimSpace(ClassResult{CertainScoreShare: sure}.sureWords())
 		}
 	}
 	words += fmt.Sprintf("± is the standard deviation by noise and sampling, for about %d records in all in %d bins", size.Records, len(f.h.terms.Edges[0])+1)
@@ -130,10 +130,10 @@ func (f finisher) ForecastNoise(size study.Size) (words, warning string, err err
 			}
 		}
 	}
-	if narrow := p.AboutFewer(size); narrow != "" {
+	if narrow := p.ConditionForecastText(size); narrow != "" {
 		words += "\n" + narrow
 	}
-	return words + "\n" + p.NoiseWords(costs), warning, nil
+	return words + "\n" + p.NoiseText(costs), warning, nil
 }
 
 func shortSD(n validation.Number) string {

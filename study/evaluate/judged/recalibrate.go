@@ -12,13 +12,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibrated returns the classifier of release r with calibrated probabilities. The release of an
-// evaluation gives a calibration line, by which log-odds z become intercept + slope·z. Both
+// RecalibrateRelease returns the classifier of release r with calibrated probabilities. The release
+// of an evaluation gives a calibration line, by which log-odds z become intercept + slope·z. Both
 // releases stay unchanged, so their signatures hold, and everybody who has both gets the same
-// classifier. Recalibrated refuses an evaluation of another model or without a line, and more than
-// two classes, because one line cannot calibrate more. The caller has checked both releases
+// classifier. RecalibrateRelease refuses an evaluation of another model or without a line, and more
+// than two classes, because one line cannot calibrate more. The caller has checked both releases
 // (results.CheckedPlan).
-func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
+func RecalibrateRelease(r, evaluation study.Release) (classifier.Classifier, error) {
 	fail := func(err error) (classifier.Classifier, error) {
 		return classifier.Classifier{}, fmt.Errorf("recalibrate: %w", err)
 	}

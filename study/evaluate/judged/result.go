@@ -25,9 +25,9 @@ type ClassResult struct {
 	// scores are probabilities; Edges and bins are in log-odds
 	Probability bool      `json:"probability"`
 	Edges       []float64 `json:"edges"`
-	// Sure is the share of the pool's scores that are 0 or 1. Their log-odds have no bound, so they
-	// bend slope and intercept. It is 0 in plans of before study.FormCommitted.
-	Sure float64 `json:"sure,omitempty"`
+	// CertainScoreShare is the share of the pool's scores that are 0 or 1. Their log-odds have no
+	// bound, so they bend slope and intercept. It is 0 in plans of before study.FormCommitted.
+	CertainScoreShare float64 `json:"sure,omitempty"`
 	// over all records; with groupings, from the weighted mean of their counts (overallNoise)
 	Overall   Subgroup    `json:"overall"`
 	Groupings []Subgroups `json:"groupings,omitempty"`
@@ -65,7 +65,7 @@ func (h *histograms) overallNoise() float64 {
 func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation {
 	out := Evaluation{NoiseSD: sd}
 	overall := make([][]float64, len(h.scales))
-	h.Each(func(at, g, first int) {
+	h.ForEach(func(at, g, first int) {
 		s, by := h.scales[at], h.Groups[g]
 		if g == 0 {
 			out.Classes = append(out.Classes,
@@ -89,7 +89,7 @@ func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation
 	})
 	for at, s := range h.scales {
 		if evaluate.CountsMissing(h.plan) && h.sure != nil {
-			out.Classes[at].Sure = h.sure[at]
+			out.Classes[at].CertainScoreShare = h.sure[at]
 		}
 		out.Classes[at].Overall = h.subgroup(s, "", overall[at], sd*sd*h.overallNoise(), sampling)
 	}
@@ -223,11 +223,11 @@ func (e Evaluation) answer() string {
 
 // sureWords warns of scores that bend the calibration; "" if there are none.
 func (c ClassResult) sureWords() string {
-	if c.Sure == 0 {
+	if c.CertainScoreShare == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" Of the pool's scores %.3g %% are 0 or 1, which no log-odds have: they bend slope and "+
-		"intercept. Give scores between, say of .001 to .999.", 100*c.Sure)
+		"intercept. Give scores between, say of .001 to .999.", 100*c.CertainScoreShare)
 }
 
 func (c ClassResult) chart() *study.ReportChart {
@@ -292,7 +292,7 @@ func (c ClassResult) thresholds() (study.ReportTable, bool) {
 func (c ClassResult) curve() study.ReportTable {
 	t := study.ReportTable{
 		Title: fmt.Sprintf("calibration of class %s: mean score of the pool in the bin, share of the class, and noisy counts, which may be negative", c.Class),
-		Head:  []string{"score", "share", "of the class", "others"}, Folded: c.Overall.AUC.Known(),
+		Head:  []string{"score", "share", "of the class", "others"}, Collapsed: c.Overall.AUC.Known(),
 	}
 	for _, b := range c.Overall.Bins {
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), b.Observed.Words(3),

@@ -17,26 +17,27 @@ import (
 
 // PreparedPlan is a plan that parties can approve, with its pool and forecasts.
 type PreparedPlan struct {
-	Plan       study.Plan
-	Canonical  []byte // canonical bytes of the plan
-	Hash       study.Hash
-	Pool       *auxdata.Pool
-	PoolBytes  []byte // canonical bytes of the pool
-	Remarks    []dataset.Remark
-	Size       study.Size
-	ShareError float64 // mean error that noise adds to a class's share of a set; ratio studies only
-	Noise      string  // noise in each number, in words; describe studies only
-	Warning    string  // why the noise makes the result useless, else ""
+	Plan      study.Plan
+	Canonical []byte // canonical bytes of the plan
+	Hash      study.Hash
+	Pool      *auxdata.Pool
+	PoolBytes []byte // canonical bytes of the pool
+	Remarks   []dataset.Remark
+	Size      study.Size
+	ShareSD   float64 // mean error that noise adds to a class's share of a set; ratio studies only
+	Noise     string  // noise in each number, in words; describe studies only
+	Warning   string  // why the noise makes the result useless, else ""
 }
 
-// Propose makes a plan by Draft and, if the kind can, forecasts the noise in the result.
-func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (PreparedPlan, error) {
-	out, task, err := Draft(s, schema, pool)
+// ProposePlan makes a plan by DraftPlan and, if the kind can, forecasts the noise in the result.
+func ProposePlan(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (PreparedPlan,
+	error) {
+	out, task, err := DraftPlan(s, schema, pool)
 	if err != nil {
 		return out, err
 	}
 	if t, ok := task.(study.ShareForecaster); ok {
-		if out.ShareError, out.Warning, err = t.ShareError(); err != nil {
+		if out.ShareSD, out.Warning, err = t.ShareError(); err != nil {
 			return out, err
 		}
 	}
@@ -48,8 +49,8 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prep
 	return out, nil
 }
 
-// Draft makes a plan and its task: it fits the public map on the pool and fills in defaults.
-func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out PreparedPlan,
+// DraftPlan makes a plan and its task: it fits the public map on the pool and fills in defaults.
+func DraftPlan(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out PreparedPlan,
 	task study.Task, err error) {
 	var canonical bytes.Buffer
 	if pool.Rows() == 0 {
@@ -95,7 +96,7 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 // follow from the pool. The map keeps all features. The caller then calls SetPool.
 func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	p := planOf(s, schema)
-	kind, err := kinds.Named(p.Kind)
+	kind, err := kinds.FindKind(p.Kind)
 	if err != nil {
 		return p, err
 	}
@@ -106,7 +107,7 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	if s.Delta != nil {
 		p.Delta = *s.Delta
 	}
-	p.ByL2, p.Form = kinds.ChargesByL2(p), study.FormCommitted
+	p.ChargeByL2, p.Form = kinds.ChargesByL2(p), study.FormCommitted
 	return p, nil
 }
 
@@ -114,16 +115,16 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 // Check.
 func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	p.Pool = pool.Digest
-	kind, err := kinds.Named(p.Kind)
+	kind, err := kinds.FindKind(p.Kind)
 	if err != nil {
 		return err
 	}
-	of, err := results.Named(p.Kind)
+	of, err := results.FindResults(p.Kind)
 	if err != nil {
 		return err
 	}
 	for _, half := range []any{kind, of} {
-		if t, ok := half.(study.Tuner); ok {
+		if t, ok := half.(study.PoolTermsSetter); ok {
 			if err := t.Tune(p, pool); err != nil {
 				return err
 			}
@@ -134,7 +135,7 @@ func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 
 func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	return study.Plan{
-		Name: s.Name, Kind: cmp.Or(s.Kind, kinds.Default), Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
+		Name: s.Name, Kind: cmp.Or(s.Kind, kinds.Default), Purpose: s.Purpose, Contact: s.Contact, SourceName: s.SourceName,
 		Schema: schema.WithoutFormat(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
 		Unit: s.Unit, Choose: s.Choose, Epsilon: cmp.Or(s.Epsilon, 1), Mechanism: s.Mechanism, Noise: s.Noise, Lambda: s.Lambda,
 		Minimum: cmp.Or(s.Minimum, max(2, (3*len(s.Roster)+3)/4)), Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed, Weights: s.Weights,
@@ -146,7 +147,7 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 // plan lacks only map and pool. x are the N×Dim encoded rows of the public pool.
 func ChooseMap(p study.Plan, size study.Size, c dataset.Components,
 	x *mat.Dense) (dataset.Components, error) {
-	of, err := results.Named(p.Kind)
+	of, err := results.FindResults(p.Kind)
 	if err != nil {
 		return c, err
 	}

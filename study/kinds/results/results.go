@@ -25,12 +25,12 @@ var all = map[string]study.Results{
 	"survival": lifetable.Results{},
 }
 
-// Named returns the results' half of a kind. The error wraps study.ErrPlan for a kind that is not
-// known.
-func Named(name string) (study.Results, error) {
+// FindResults returns the results' half of a kind. The error wraps study.ErrPlan for a kind that is
+// not known.
+func FindResults(name string) (study.Results, error) {
 	r, ok := all[name]
 	if !ok {
-		_, err := kinds.Named(name)
+		_, err := kinds.FindKind(name)
 		return nil, err
 	}
 	return r, nil
@@ -61,10 +61,11 @@ func Of(t study.Task) study.Finisher {
 	return all[t.Plan().Kind].Finisher(t)
 }
 
-// CheckedPlan returns a release's plan after checking that the release can be used: kinds.Claimed,
-// and a result without unknown fields, because readers could disagree about these fields.
+// CheckedPlan returns a release's plan after checking that the release can be used:
+// kinds.ClaimedPlan, and a result without unknown fields, because readers could disagree about
+// these fields.
 func CheckedPlan(r study.Release) (study.Plan, error) {
-	p, err := kinds.Claimed(r)
+	p, err := kinds.ClaimedPlan(r)
 	if err != nil {
 		return p, err
 	}
@@ -72,17 +73,17 @@ func CheckedPlan(r study.Release) (study.Plan, error) {
 }
 
 // Report describes a release in words. A line says what stands for missing cells
-// (kinds.MissingWords).
+// (kinds.MissingText).
 func Report(r study.Release) (out study.Report, err error) {
-	of, err := Named(r.Kind)
+	of, err := FindResults(r.Kind)
 	if err != nil {
 		return out, err
 	}
 	if out, err = of.Report(r); err != nil {
 		return out, err
 	}
-	if p, err := r.DecodedPlan(); err == nil && kinds.MissingWords(p) != "" {
-		out.Lines = append(out.Lines, study.ReportLine{Name: "filled", Text: kinds.MissingWords(p)})
+	if p, err := r.DecodedPlan(); err == nil && kinds.MissingText(p) != "" {
+		out.Lines = append(out.Lines, study.ReportLine{Name: "filled", Text: kinds.MissingText(p)})
 	}
 	return out, nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Reasons why a classifier has scores and not probabilities (fitted.WhyScores,
+	// Reasons why a classifier has scores and not probabilities (fitted.WhyOnlyScores,
 	// fitted.NewScores).
 	released = "the privatised labels"
 	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
@@ -40,7 +40,7 @@ func (f finisher) calibrated(fit fitting.LabelFit, x *mat.Dense, y []int,
 
 func readAs(p study.Plan, fit fitting.Fit, claimed Result) (classifier.Classifier, []string,
 	error) {
-	why := fitted.WhyScores(released, claimed.SlopeError)
+	why := fitted.WhyOnlyScores(released, claimed.SlopeError)
 	if study.TermsOf[labels.Terms](p).Risk == aggregation.RiskBER {
 		why = balanced
 	}

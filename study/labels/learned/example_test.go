@@ -21,7 +21,7 @@ func Example() {
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed, err := planning.Propose(study.Proposal{
+	proposed, err := planning.ProposePlan(study.Proposal{
 		Name: "readmission", Kind: "labels", Epsilon: 2, Records: 400, Minimum: 3,
 		Map: dataset.Components{Project: 5}, Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.WithoutFormat(), table.Select(rows[:400]))
@@ -37,7 +37,7 @@ func Example() {
 		parties = append(parties, study.NewInputs(records, []byte{byte(i)}))
 	}
 	// Rehearse runs virtual parties through the real machine.
-	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
+	release, err := simulate.RunPlan(context.Background(), proposed.Plan, proposed.Pool, parties)
 	if err != nil {
 		panic(err)
 	}

@@ -60,9 +60,9 @@ func ResultOf(r study.Result) (out Result, err error) {
 	return out, nil
 }
 
-// Held returns the held-out risk at the chosen ridge, the classifier's Lambda. If the plan gave the
-// ridge, no records were held out, and Held returns false.
-func (r Result) Held() (float64, bool) {
+// HeldOutRisk returns the held-out risk at the chosen ridge, the classifier's Lambda. If the plan
+// gave the ridge, no records were held out, and HeldOutRisk returns false.
+func (r Result) HeldOutRisk() (float64, bool) {
 	i := slices.IndexFunc(r.Path, func(p fitting.LabelRidgePoint) bool {
 		return p.Lambda == r.Classifier.Lambda
 	})
@@ -72,11 +72,11 @@ func (r Result) Held() (float64, bool) {
 	return r.Path[i].HeldOutRisk, true
 }
 
-// HeldError bounds the standard error of the held-out accuracy. p is the probability that a label
+// HeldOutSE bounds the standard error of the held-out accuracy. p is the probability that a label
 // is kept, and q that it becomes a given other label. Each of N records contributes (a − q)/(p −
 // q), where a is 1 if the noisy label equals the prediction and else 0; its variance is at most
 // 1/(4(p−q)²).
-func (r Result) HeldError() float64 {
+func (r Result) HeldOutSE() float64 {
 	q := learners.LabelChannel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()
 	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
 }
@@ -131,7 +131,7 @@ func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
 			majority, at = share, k
 		}
 	}
-	held, ok := r.Held()
+	held, ok := r.HeldOutRisk()
 	if o.Risk != aggregation.RiskAccuracy || !ok {
 		return out
 	}

@@ -19,11 +19,11 @@ func must[T any](x T, err error) T {
 // TestGuide: em equals rr at ε/2, and each entry of the table is the least number that reaches its
 // level.
 func TestGuide(t *testing.T) {
-	g := must(MakeGuide(1000, 2, 1))
-	half := must(MakeGuide(1000, 2, 0.5))
+	g := must(NewLabelGuide(1000, 2, 1))
+	half := must(NewLabelGuide(1000, 2, 0.5))
 	em, rr := g.Mechanisms[0], half.Mechanisms[1]
 	if em.Mechanism != "em" || rr.Mechanism != "rr" || em.Keep != rr.Keep ||
-		math.Abs(em.Spent-0.5) > 1e-6 || em.MostKept != rr.MostKept ||
+		math.Abs(em.SpentEpsilon-0.5) > 1e-6 || em.MajorityKept != rr.MajorityKept ||
 		em.ShareError != rr.ShareError {
 		t.Errorf("em %+v, rr at half %+v", em, rr)
 	}
@@ -31,13 +31,13 @@ func TestGuide(t *testing.T) {
 		t.Fatalf("%d rows", len(g.Table))
 	}
 	for _, row := range g.Table {
-		for i, level := range GuideLevels() {
-			n := row.Needed[i]
+		for i, level := range MajorityLevels() {
+			n := row.Labels[i]
 			if n == 0 { // beyond the range of the search
 				continue
 			}
-			if MostKept(n, row.Keep) < level || n > 2 &&
-				MostKept(n-2, row.Keep) >= level {
+			if MajorityKept(n, row.Keep) < level || n > 2 &&
+				MajorityKept(n-2, row.Keep) >= level {
 				t.Errorf("%s at ε = %g: %d labels for %g", row.Mechanism, row.Epsilon, n, level)
 			}
 		}
@@ -46,7 +46,7 @@ func TestGuide(t *testing.T) {
 		n, classes int
 		epsilon    float64
 	}{{0, 2, 1}, {mostGuided + 1, 2, 1}, {10, 1, 1}, {10, 2, 0}, {10, 2, math.NaN()}} {
-		if _, err := MakeGuide(bad.n, bad.classes, bad.epsilon); err == nil {
+		if _, err := NewLabelGuide(bad.n, bad.classes, bad.epsilon); err == nil {
 			t.Errorf("%+v is not refused", bad)
 		}
 	}
@@ -71,13 +71,13 @@ func TestGuidance(t *testing.T) {
 			for i := (n + 1) / 2; i <= n; i++ {
 				want += b.Prob(float64(i))
 			}
-			if got := MostKept(n, keep); math.Abs(got-want) > 1e-11 {
+			if got := MajorityKept(n, keep); math.Abs(got-want) > 1e-11 {
 				t.Errorf("MostKept(%d, %g) = %.13f, want %.13f", n, keep, got, want)
 			}
 		}
 	}
 	if LabelsFor(0.5, 0.95) != 0 || LabelsFor(0.4, 0.95) != 0 || LabelsFor(0.96, 0.95) != 1 ||
-		MostKept(0, 0.6) != 1 {
+		MajorityKept(0, 0.6) != 1 {
 		t.Error("edges of the guidance")
 	}
 }

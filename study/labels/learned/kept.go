@@ -1,13 +1,13 @@
 package learned
 
-// MostKept returns P[B ≥ n/2], B ~ Binomial(n, keep): the probability that at least half of n
+// MajorityKept returns P[B ≥ n/2], B ~ Binomial(n, keep): the probability that at least half of n
 // labels are published unchanged if each is kept with probability keep, 0 ≤ keep ≤ 1 (the
 // guidance of Bi & Suppakitpaisarn 2022 for choosing n).
 //
 // With p = keep, q = 1−p and c_m = C(2m−1, m)(pq)ᵐ: two more labels change the event only from one
 // vote short or one vote over, so P_{2m+1} = P_{2m−1} + c_m(p−q), P₁ = p. One more label after an
 // odd number turns one vote short into a tie, so P_{2m} = P_{2m−1} + c_m.
-func MostKept(n int, keep float64) float64 {
+func MajorityKept(n int, keep float64) float64 {
 	if n < 1 {
 		return 1
 	}
@@ -21,7 +21,7 @@ func MostKept(n int, keep float64) float64 {
 	return w.p
 }
 
-// LabelsFor returns the smallest odd n with MostKept(n, keep) ≥ level, for level < 1; 0 if no n
+// LabelsFor returns the smallest odd n with MajorityKept(n, keep) ≥ level, for level < 1; 0 if no n
 // up to maxGuideLabels is enough, as for keep ≤ 1/2.
 func LabelsFor(keep, level float64) int {
 	w := newWalk(keep)
@@ -39,7 +39,7 @@ const maxGuideLabels = 100_000_000
 
 type walk struct {
 	n       int     // number of labels, 2m−1
-	p       float64 // MostKept(n)
+	p       float64 // MajorityKept(n)
 	c       float64 // c_m
 	pq, gap float64 // pq and p−q
 }

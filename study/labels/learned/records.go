@@ -27,7 +27,7 @@ func (f finisher) records(all study.Bodies) (*mat.Dense, []int, error) {
 	err = f.each(all, func(features []byte, _ int64) {
 		row := x.RawRowView(at)
 		for j := range row {
-			row[j] = float64(int16(binary.BigEndian.Uint16(features[2*j:]))) / bodies.FeatureUnit
+			row[j] = float64(int16(binary.BigEndian.Uint16(features[2*j:]))) / bodies.FeatureScale
 		}
 		at++
 	})
@@ -36,7 +36,7 @@ func (f finisher) records(all study.Bodies) (*mat.Dense, []int, error) {
 
 func (f finisher) each(all study.Bodies, do func(features []byte, label int64)) error {
 	dim := f.Plan().Map.Dim()
-	empty := bodies.AppendFeatures(nil, f.Plan().Mapped(f.Plan().Schema.Empty()))
+	empty := bodies.AppendFeatures(nil, f.Plan().MapRecords(f.Plan().Schema.Empty()))
 	for body, err := range all {
 		if err != nil {
 			return err

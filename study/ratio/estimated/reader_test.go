@@ -29,7 +29,8 @@ func hospital(t *testing.T, records int) (dataset.Schema, *auxdata.Pool, dataset
 	if err != nil {
 		t.Fatal(err)
 	}
-	return schema, auxdata.Virtual(quarter.X, m), m, all.Select(places(all.Len())[all.Len()/4:])
+	return schema, auxdata.NewSimulated(quarter.X, m), m,
+		all.Select(places(all.Len())[all.Len()/4:])
 }
 
 func places(n int) []int {
@@ -77,7 +78,7 @@ func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	l, err := privacy.Open(privacy.NewMemoryJournal(), privacy.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 			forged := b
 			forged.Released.Values = slices.Clone(b.Released.Values)
 			forge(forged.Released.Values)
-			if got.Possible(forged) == nil {
+			if got.CheckPossible(forged) == nil {
 				t.Errorf("%s: %s is accepted", mechanism, name)
 			}
 		}
@@ -164,7 +165,7 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 	body, got := contribute(t, p, pool, in)
 	b, _ := got.Parse(body)
 	b.Released.Values = make([]int64, len(b.Released.Values))
-	if got.Possible(b) == nil {
+	if got.CheckPossible(b) == nil {
 		t.Error("laplace keeps a set's sum, and counts of another sum are accepted")
 	}
 }
@@ -194,11 +195,12 @@ func TestWhereSets(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		// More than half of the records are marked as outside.
-		records.Outside, records.Party = make([]bool, records.Len()), make([]string, records.Len())
+		records.FailsCondition, records.Party = make([]bool, records.Len()),
+			make([]string, records.Len())
 		var within []int
-		for i := range records.Outside {
+		for i := range records.FailsCondition {
 			records.Party[i] = []string{"a", "b"}[i%2]
-			if records.Outside[i] = i >= inside || s.sets == 0; records.Outside[i] {
+			if records.FailsCondition[i] = i >= inside || s.sets == 0; records.FailsCondition[i] {
 				records.Y[i] = -1
 			} else {
 				within = append(within, records.Y[i])

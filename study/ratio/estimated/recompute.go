@@ -78,7 +78,7 @@ func (f finisher) restate(parties int, claimed study.Result) (study.Result, erro
 // width copies the claimed choice of the kernel's width, and the claimed search. The choice must be
 // a width that the search tried or, if no set could be held out, 1 divided by the public scale.
 func (r *Result) width(pool *auxdata.Pool, claimed *Result) error {
-	scale, err := studyratio.Scale(pool)
+	scale, err := studyratio.MedianDistance(pool)
 	if err != nil {
 		return err
 	}

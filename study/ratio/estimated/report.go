@@ -37,7 +37,7 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 	largest := slices.Index(result.TrainingShares, slices.Max(result.TrainingShares))
 	out.Answer = fmt.Sprintf("Of all records of the study, %.1f %% have %s = %s, the largest class (95 %%: ± %.1f points of privacy noise, sampling not included). %s", 100*result.TrainingShares[largest], p.Schema.Label.Column, classes[largest], 100*within(result, largest), out.Answer)
 	for k, name := range classes {
-		bar := study.IntervalBar(name, result.TrainingShares[k], within(result, k))
+		bar := study.NewIntervalBar(name, result.TrainingShares[k], within(result, k))
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar)
 	}

@@ -51,7 +51,7 @@ type Result struct {
 // Refusal says why the sets support no estimate.
 type Refusal struct {
 	Reason ratio.Reason `json:"reason"`
-	Number float64      `json:"number"`
+	Value  float64      `json:"number"`
 	Advice string       `json:"advice"`
 }
 
@@ -118,7 +118,7 @@ func (r *Result) conclude(small int) (warnings []string) {
 }
 
 func (r Refusal) refusal() *ratio.Refusal {
-	return &ratio.Refusal{Reason: r.Reason, Value: r.Number, Advice: r.Advice}
+	return &ratio.Refusal{Reason: r.Reason, Value: r.Value, Advice: r.Advice}
 }
 
 func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d studyratio.Design,
@@ -128,7 +128,7 @@ func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d studyratio.Design,
 		o.Fourier = &d.Fourier
 	}
 	if r.Gamma == 0 && len(sets) > 0 {
-		if o.Scale, err = studyratio.Scale(pool); err != nil {
+		if o.Scale, err = studyratio.MedianDistance(pool); err != nil {
 			return err
 		}
 	}
@@ -180,7 +180,7 @@ func (r Result) Estimate(p study.Plan, records *dataset.Records) (ratio.Estimate
 		return ratio.Estimate{}, fmt.Errorf("estimate ratio: %w",
 			&ratio.Refusal{Reason: ratio.EmptyTarget, Advice: "the file has no records"})
 	}
-	return r.Model.Estimate(ratio.Set{Rows: p.Mapped(records)})
+	return r.Model.Estimate(ratio.Set{Rows: p.MapRecords(records)})
 }
 
 func planOf(r study.Release) (study.Plan, error) {

@@ -32,7 +32,7 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	for j, c := range t.Coefficients {
 		words += "\n" + c.Name() + ": " + got[j].words()
 	}
-	if narrow := p.AboutFewer(size); narrow != "" {
+	if narrow := p.ConditionForecastText(size); narrow != "" {
 		words += "\n" + narrow
 	}
 	warning := ""
@@ -49,7 +49,7 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 		}
 		warning += fmt.Sprintf("shortening moves the coefficient of %s by %.1f ± %.1f of its standard deviations: %s", t.Coefficients[j].Name(), math.Abs(got[j].Shift), got[j].ShiftSD, f.shiftAdvice(j, size))
 	}
-	return words + "\n" + p.NoiseWords(costs), warning, nil
+	return words + "\n" + p.NoiseText(costs), warning, nil
 }
 
 func (o Outlook) words() string {

@@ -20,7 +20,7 @@ func Example() {
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed, err := planning.Propose(study.Proposal{
+	proposed, err := planning.ProposePlan(study.Proposal{
 		Name: "who our patients are", Kind: "reweigh", Epsilon: 8, Records: 400, Minimum: 3,
 		Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.WithoutFormat(), table.Select(rows[:400]))
@@ -36,7 +36,7 @@ func Example() {
 		parties = append(parties, study.NewInputs(records, []byte{byte(i)}))
 	}
 	// Rehearse runs virtual parties through the real machine.
-	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
+	release, err := simulate.RunPlan(context.Background(), proposed.Plan, proposed.Pool, parties)
 	if err != nil {
 		panic(err)
 	}
@@ -49,7 +49,7 @@ func Example() {
 	for i := range query {
 		query[i] = proposed.Pool.Encoded.At(i, 0)
 	}
-	answer, err := weighed.Answer(release, proposed.Pool, query)
+	answer, err := weighed.EstimateQuery(release, proposed.Pool, query)
 	if err != nil {
 		panic(err)
 	}

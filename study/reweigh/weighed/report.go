@@ -16,8 +16,8 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 		return out, err
 	}
 	out.Answer = fmt.Sprintf("%d public rows were weighted to match %d private records (effective sample size %.0f).", len(w.Weight), w.Records, w.EffectiveRows)
-	if w.Inside != nil {
-		out.Answer = fmt.Sprintf("%d public rows were weighted to match about %.0f of %d private records, those that the study is about (effective sample size %.0f).", len(w.Weight), *w.Inside, w.Records, w.EffectiveRows)
+	if w.MeetingCondition != nil {
+		out.Answer = fmt.Sprintf("%d public rows were weighted to match about %.0f of %d private records, those that the study is about (effective sample size %.0f).", len(w.Weight), *w.MeetingCondition, w.Records, w.EffectiveRows)
 	}
 	if len(w.Residuals) > 0 {
 		d := w.Residuals[0]
@@ -35,12 +35,12 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 		if i == mostCompared {
 			break
 		}
-		bar := study.IntervalBar(d.Feature+", private", d.ReleasedMean,
+		bar := study.NewIntervalBar(d.Feature+", private", d.ReleasedMean,
 			aggregation.Normal95*d.NoiseSD)
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar,
-			study.IntervalBar(d.Feature+", weighted pool", d.WeightedMean, 0),
-			study.IntervalBar(d.Feature+", raw pool", d.PoolMean, 0))
+			study.NewIntervalBar(d.Feature+", weighted pool", d.WeightedMean, 0),
+			study.NewIntervalBar(d.Feature+", raw pool", d.PoolMean, 0))
 	}
 	return out, nil
 }

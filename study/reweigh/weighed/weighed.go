@@ -16,8 +16,8 @@ var ErrOtherWeights = errors.New("the pool does not have the weights of the rele
 
 // WeightedPool is the pool of a reweigh study with the released weights.
 type WeightedPool struct {
-	Plan study.Plan
-	Said Weights
+	Plan            study.Plan
+	ReleasedWeights Weights
 	// Pool is the plan's pool. Weighted is the pool with weights.
 	Pool, Weighted *auxdata.Pool
 }
@@ -26,7 +26,7 @@ type WeightedPool struct {
 // be unweighted and in the same order. It refuses another pool, and weights whose digest differs
 // from the release's.
 func AttachWeights(r study.Release, t *dataset.Table) (w WeightedPool, err error) {
-	if w.Said, err = WeightsOf(r); err != nil {
+	if w.ReleasedWeights, err = WeightsOf(r); err != nil {
 		return w, err
 	}
 	if w.Plan, err = planOf(r); err != nil {
@@ -41,20 +41,20 @@ func AttachWeights(r study.Release, t *dataset.Table) (w WeightedPool, err error
 	if w.Pool.Digest != w.Plan.Pool {
 		return w, fmt.Errorf("it has digest %s, the release is about pool %s: give the pool of that study, its rows in the same order", w.Pool.Digest, w.Plan.Pool)
 	}
-	if w.Weighted, err = w.Pool.WithWeights(w.Said.Weight); err != nil {
+	if w.Weighted, err = w.Pool.WithWeights(w.ReleasedWeights.Weight); err != nil {
 		return w, err
 	}
-	if w.Weighted.Digest != w.Said.WeightedPool {
+	if w.Weighted.Digest != w.ReleasedWeights.WeightedPool {
 		return w, errors.New("the release's weights do not have the digest that it names: it was changed; fetch it again")
 	}
 	return w, nil
 }
 
-// PoolSource returns what a plan with pool t must state about release r, which gave t its weights
+// PoolSourceOf returns what a plan with pool t must state about release r, which gave t its weights
 // or, if t has none, its rows. It returns ErrOtherWeights if t has weights of another source, or if
 // t is the pool of r's study without weights, because the caller probably forgot the weights.
-func PoolSource(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
-	source, err := SourceOf(r)
+func PoolSourceOf(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
+	source, err := WeightSourceOf(r)
 	if err != nil {
 		return nil, err
 	}

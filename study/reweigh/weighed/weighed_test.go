@@ -35,7 +35,7 @@ func TestWeigh(t *testing.T) {
 		rows[i] = i
 	}
 	plain := table.Select(rows)
-	proposed := must(planning.Propose(study.Proposal{Name: "x", Kind: "reweigh", Epsilon: 8,
+	proposed := must(planning.ProposePlan(study.Proposal{Name: "x", Kind: "reweigh", Epsilon: 8,
 		Records: 100, Minimum: 2, Roster: []study.PartyID{"a", "b"}}, schema, plain))
 	records, _, err := schema.Encode(table)
 	if err != nil {
@@ -43,9 +43,9 @@ func TestWeigh(t *testing.T) {
 	}
 	p := proposed.Plan
 	// as a simulated plan names its pool
-	p.Pool = auxdata.Virtual(proposed.Pool.Encoded, p.Map).Digest
-	pool := auxdata.Virtual(proposed.Pool.Encoded, p.Map)
-	r := must(simulate.Rehearse(context.Background(), p, pool,
+	p.Pool = auxdata.NewSimulated(proposed.Pool.Encoded, p.Map).Digest
+	pool := auxdata.NewSimulated(proposed.Pool.Encoded, p.Map)
+	r := must(simulate.RunPlan(context.Background(), p, pool,
 		[]study.Inputs{study.NewInputs(records, []byte("a")),
 			study.NewInputs(records, []byte("b"))}))
 
@@ -53,17 +53,17 @@ func TestWeigh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Pool.Digest != p.Pool || w.Weighted.Digest != w.Said.WeightedPool ||
-		!slices.Equal(w.Weighted.Weight, w.Said.Weight) {
+	if w.Pool.Digest != p.Pool || w.Weighted.Digest != w.ReleasedWeights.WeightedPool ||
+		!slices.Equal(w.Weighted.Weight, w.ReleasedWeights.Weight) {
 		t.Errorf("weighed %+v", w)
 	}
 	var file bytes.Buffer
-	if err := auxdata.WriteWeighted(&file, plain, w.Said.Weight); err != nil {
+	if err := auxdata.WriteWeighted(&file, plain, w.ReleasedWeights.Weight); err != nil {
 		t.Fatal(err)
 	}
 	weighted := must(dataset.ReadCSV(&file, dataset.Format{}))
 	file.Reset()
-	others := slices.Clone(w.Said.Weight)
+	others := slices.Clone(w.ReleasedWeights.Weight)
 	others[0], others[1] = 1.5*others[0]+1, others[1]+1
 	if err := auxdata.WriteWeighted(&file, plain, others); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestWeigh(t *testing.T) {
 	elsewhere := must(dataset.ReadCSV(&file, dataset.Format{}))
 	turned := plain.Select(append([]int{1, 0}, rows[2:]...))
 	changed := r
-	said := w.Said
+	said := w.ReleasedWeights
 	said.Weight = others
 	changed.Result = must(study.NewResult(said, nil))
 	otherKind := r
@@ -102,7 +102,7 @@ func TestWeigh(t *testing.T) {
 		"meant to be weighed": {plain, weighed.ErrOtherWeights},
 		"drawn from it":       {turned, nil},
 	} {
-		source, err := weighed.PoolSource(r, c.table)
+		source, err := weighed.PoolSourceOf(r, c.table)
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || err == nil &&
 			source.Plan != r.PlanHash {
 			t.Errorf("%s: %+v, %v, want %v", name, source, err, c.want)

@@ -27,10 +27,10 @@ type Weights struct {
 	// WeightedPool is the digest of the pool with weights, which a later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
 	// Records is the public number of all private records, also those that fail the plan's
-	// condition. Inside is the released number of records that meet the condition, nil if there is
-	// no condition.
-	Records int64    `json:"records"`
-	Inside  *float64 `json:"inside,omitempty"`
+	// condition. MeetingCondition is the released number of records that meet the condition, nil if
+	// there is no condition.
+	Records          int64    `json:"records"`
+	MeetingCondition *float64 `json:"inside,omitempty"`
 	// Features names the features. For mechanism entropy, Means are the features' means over
 	// private records, each with noise of standard deviation NoiseSD. If there is a condition, the
 	// means are over records that meet it, and nil if noise hides how many these are. For logistic,
@@ -100,7 +100,7 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (fitting.
 	n := total.Weight
 	if w.Counted() {
 		inside := fitting.RecordsInSums(total.Values)
-		out.Inside = &inside
+		out.MeetingCondition = &inside
 		if least := leastInside * fitting.MeanNoiseSD(variance, total.Draws,
 			1); inside < math.Max(least, 1) {
 			out.NoiseSD = fitting.MeanNoiseSD(variance, total.Draws, n)
@@ -129,7 +129,7 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (fitting.
 		return fail(err)
 	}
 	noise := w.noise(out, t.Laplace())
-	keep := cmp.Or(study.TermsOf[reweigh.Terms](w.Plan).Keep, reweigh.KeepWeights)
+	keep := cmp.Or(study.TermsOf[reweigh.Terms](w.Plan).MinEffectiveShare, reweigh.DefaultKeep)
 	doubt := fitting.AddSamplingNoise(noise, x, n)
 	fit := fitting.MatchWeights(x,
 		floats.ScaleTo(make([]float64, len(out.Means)), 1/w.Design.MaxRowNorm(),
@@ -153,8 +153,8 @@ func (w weigher) noise(out *Weights, laplace bool) fitting.Noise {
 }
 
 func (out *Weights) about() float64 {
-	if out.Inside != nil {
-		return math.Max(*out.Inside, 1)
+	if out.MeetingCondition != nil {
+		return math.Max(*out.MeetingCondition, 1)
 	}
 	return math.Max(float64(out.Records), 1)
 }
@@ -164,13 +164,14 @@ func (w weigher) warnings(out *Weights, total bodies.Total) []string {
 	warn := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	rows := w.Pool.Rows()
 	switch {
-	case out.Inside != nil && out.Means == nil:
-		warn("noise hides how many records the study is about (%.0f ± %.0f), so the pool stays as it was: use more records, a larger ε, fewer features or a wider condition", *out.Inside, out.NoiseSD*total.Weight)
+	case out.MeetingCondition != nil && out.Means == nil:
+		warn("noise hides how many records the study is about (%.0f ± %.0f), so the pool stays as it was: use more records, a larger ε, fewer features or a wider condition", *out.MeetingCondition, out.NoiseSD*total.Weight)
 	case w.Plan.Mechanism == "entropy" && out.Lambda == 0:
 		warn("the noise leaves nothing better than equal weights: use more records, a larger ε, or fewer features")
 	}
-	if out.EffectiveRows < math.Max(reweigh.KeepWeights*float64(rows), math.Min(reweigh.FewRows,
-		float64(rows)/2)) {
+	if out.EffectiveRows < math.Max(reweigh.DefaultKeep*float64(rows),
+		math.Min(reweigh.FewEffectiveRows,
+			float64(rows)/2)) {
 		warn("the weights have collapsed: the pool of %d rows counts as %.0f, one row holds %.1f %% of all weight. Answers will be erratic: use a pool that is nearer to the records, a larger λ or a larger ε", rows, out.EffectiveRows, 100*out.Largest)
 	}
 	if d := w.Design.Cells(); float64(d) > out.about() {
@@ -199,9 +200,10 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 	return out, r.Result.DecodeBody(&out)
 }
 
-// Answer estimates the mean of a query over the private records, from a reweigh release and its
-// pool. b has the query's value for each pool row.
-func Answer(r study.Release, pool *auxdata.Pool, b []float64) (fitting.QueryEstimate, error) {
+// EstimateQuery estimates the mean of a query over the private records, from a reweigh release and
+// its pool. b has the query's value for each pool row.
+func EstimateQuery(r study.Release, pool *auxdata.Pool, b []float64) (fitting.QueryEstimate,
+	error) {
 	said, err := WeightsOf(r)
 	if err != nil {
 		return fitting.QueryEstimate{}, fmt.Errorf("answer query: %w", err)
@@ -231,7 +233,7 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (fitting.QueryEsti
 }
 
 func (out *Weights) check(w weigher) error {
-	if (out.Inside != nil) != w.Counted() {
+	if (out.MeetingCondition != nil) != w.Counted() {
 		return fmt.Errorf("the release does not say how many records it is about as its plan does: the release was damaged")
 	}
 	if hidden := w.Counted() && out.Means == nil; hidden {
@@ -243,8 +245,8 @@ func (out *Weights) check(w weigher) error {
 	}
 	const most = 1e15 // above this number, adding one record may leave a float64 unchanged
 	numbers := slices.Concat(out.Means, out.Tilt)
-	if out.Inside != nil {
-		numbers = append(numbers, *out.Inside)
+	if out.MeetingCondition != nil {
+		numbers = append(numbers, *out.MeetingCondition)
 	}
 	for _, v := range numbers {
 		if !(math.Abs(v) <= most) {
@@ -324,8 +326,8 @@ func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]s
 	return out, nil
 }
 
-// SourceOf returns the source that a plan states if its pool has a release's weights.
-func SourceOf(r study.Release) (*study.WeightSource, error) {
+// WeightSourceOf returns the source that a plan states if its pool has a release's weights.
+func WeightSourceOf(r study.Release) (*study.WeightSource, error) {
 	p, err := planOf(r)
 	if err != nil {
 		return nil, err
@@ -338,7 +340,7 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 		Delta: p.Delta, PerParty: perParty}
 	if before := p.Weights; before != nil { // the pool itself comes from an earlier release
 		source.Unit = min(p.Unit, before.Unit) // the finer unit, at which both guarantees hold
-		both, ok := privacy.Together(source.Unit, p.Guarantee(perParty), before.Guarantee())
+		both, ok := privacy.Compose(source.Unit, p.Guarantee(perParty), before.Guarantee())
 		if !ok {
 			return nil, fmt.Errorf("name weights: with the weights of its own pool this release guarantees nothing")
 		}

@@ -8,18 +8,18 @@ import (
 	"caucus/study"
 )
 
-// Reading is a group's survival at a time of the reader's choice.
-type Reading struct {
+// SurvivalAtTime is a group's survival at a time of the reader's choice.
+type SurvivalAtTime struct {
 	Level    string            `json:"level"`
 	Time     float64           `json:"time"`
 	Survival validation.Number `json:"survival"`
 }
 
 // At reads all curves at a time, in the table's unit. Unknown says why a curve has no answer there.
-func (t Table) At(time float64) []Reading {
-	var out []Reading
+func (t Table) At(time float64) []SurvivalAtTime {
+	var out []SurvivalAtTime
 	for _, g := range t.Groups {
-		out = append(out, Reading{Level: g.Level, Time: time, Survival: g.at(time)})
+		out = append(out, SurvivalAtTime{Level: g.Level, Time: time, Survival: g.at(time)})
 	}
 	return out
 }
@@ -54,8 +54,8 @@ func (g Group) at(time float64) validation.Number {
 	return validation.Number{Unknown: fmt.Sprintf("the curve ends at %.6g", last.Time)}
 }
 
-// ReadAt is a table of all curves at such times, in percent.
-func (t Table) ReadAt(times []float64) study.ReportTable {
+// TableAtTimes is a table of all curves at such times, in percent.
+func (t Table) TableAtTimes(times []float64) study.ReportTable {
 	out := study.ReportTable{Title: "share without the event before other times, in percent",
 		Head: []string{t.Axis()}}
 	for _, g := range t.Groups {

@@ -97,7 +97,8 @@ func (d *drawn) table(t testing.TB) lifetable.Table {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := study.ReleaseRequests(context.Background(), privacy.Simulation(d.rng.Uint64()),
+		out, err := study.ReleaseRequests(context.Background(),
+			privacy.NewSimulation(d.rng.Uint64()),
 			d.of.Hash(), requests)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +124,7 @@ func (d *drawn) table(t testing.TB) lifetable.Table {
 			row[0], row[1], row[2] = time.Position(min(at, 1000)), float64(1-arm), float64(arm)
 			counts[d.layout.Of(row, class)]++
 		}
-		if d.plan.Noise.AtSite() {
+		if d.plan.Noise.AddedAtSite() {
 			release(counts)
 			continue
 		}
@@ -131,7 +132,7 @@ func (d *drawn) table(t testing.TB) lifetable.Table {
 			sum[j] += float64(n)
 		}
 	}
-	for !d.plan.Noise.AtSite() && draws < d.plan.Noise.Draws(d.hospitals) {
+	for !d.plan.Noise.AddedAtSite() && draws < d.plan.Noise.Draws(d.hospitals) {
 		release(make([]int64, len(sum)))
 	}
 	sd, err := d.of.Statistic.(*survival.Counts).Deviation(draws)

@@ -110,10 +110,10 @@ func TestEdges(t *testing.T) {
 			table := exact(t, c.rows...)
 			for g, want := range [][]float64{c.a, c.b} {
 				group := table.Groups[g]
-				if len(group.Points) != len(want) || (group.Ends == "") != (len(want) == 3 &&
+				if len(group.Points) != len(want) || (group.EndsReason == "") != (len(want) == 3 &&
 					want[2] > 0) {
 					t.Fatalf("arm %s: %d points of %d, ends %q", group.Level, len(group.Points),
-						len(want), group.Ends)
+						len(want), group.EndsReason)
 				}
 				for j, p := range group.Points {
 					if math.Abs(p.Survival.Value-want[j]) > 1e-12 || g == 0 &&
@@ -122,11 +122,12 @@ func TestEdges(t *testing.T) {
 					}
 				}
 			}
-			if table.Rest != c.rest || table.Records != int64(len(c.rows)) {
-				t.Errorf("%g of %d records in no curve, want %g of %d", table.Rest, table.Records,
+			if table.UncountedRecords != c.rest || table.Records != int64(len(c.rows)) {
+				t.Errorf("%g of %d records in no curve, want %g of %d", table.UncountedRecords,
+					table.Records,
 					c.rest, len(c.rows))
 			}
-			if got := table.MedianWords(table.Groups[0]); got != c.median {
+			if got := table.MedianText(table.Groups[0]); got != c.median {
 				t.Errorf("median %q, want %q", got, c.median)
 			}
 			if of := table.Compared[0]; of.Ratio.Known() || (of.P != nil) != c.tested {

@@ -23,7 +23,7 @@ func (t *Table) fill(l survival.Layout, values []float64, variance float64) {
 
 // countsOf reads one group's counts. Competing causes count as last seen without the event.
 func countsOf(l survival.Layout, values []float64, group int, variance float64) counts {
-	run := values[1+group*l.Run() : 1+(group+1)*l.Run()]
+	run := values[1+group*l.CountsPerGroup() : 1+(group+1)*l.CountsPerGroup()]
 	c := counts{beyond: run[len(run)-1], columns: float64(l.Columns - 1), variance: variance}
 	for j := range l.Edges {
 		at := run[j*l.Columns : (j+1)*l.Columns]
@@ -37,7 +37,8 @@ func countsOf(l survival.Layout, values []float64, group int, variance float64) 
 }
 
 func group(h hazards, name string, edges []float64) Group {
-	g := Group{Level: name, Beyond: h.beyond, Points: h.points(edges), Mean: h.restricted(edges)}
+	g := Group{Level: name, SeenBeyond: h.beyond, Points: h.points(edges),
+		Mean: h.restricted(edges)}
 	g.Median, g.MedianLow = median(g.Points)
 	if known := h.known(); known > 0 {
 		g.MeanTo = edges[known-1]
@@ -49,9 +50,9 @@ func group(h hazards, name string, edges []float64) Group {
 	}
 	switch {
 	case h.zero:
-		g.Ends = "by the counts with noise, everybody at risk has the event"
+		g.EndsReason = "by the counts with noise, everybody at risk has the event"
 	case h.end < len(edges):
-		g.Ends = fmt.Sprintf("too few records: below %d standard deviations of their noise",
+		g.EndsReason = fmt.Sprintf("too few records: below %d standard deviations of their noise",
 			leastSignal)
 	}
 	return g
@@ -60,7 +61,7 @@ func group(h hazards, name string, edges []float64) Group {
 // compare compares the last group, of hazards b, with the first.
 func (t *Table) compare(a, b hazards, last int) Comparison {
 	to, of := t.Groups[0], t.Groups[last]
-	c := Comparison{Of: of.Level, To: to.Level, Ratio: hazardRatio(a, b)}
+	c := Comparison{Of: of.Level, Reference: to.Level, Ratio: hazardRatio(a, b)}
 	if z, ok := logRank(a, b); ok {
 		p := math.Erfc(math.Abs(z) / math.Sqrt2)
 		c.P = &p

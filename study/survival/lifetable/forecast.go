@@ -67,7 +67,7 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	shares := f.Counted.Shares(f.Pool())
+	shares := f.Counted.GroupShares(f.Pool())
 	edges, columns := f.Counted.Edges, f.Counted.Columns
 	got := forecast(edges, columns, shares, size, t.Expected, sd*sd)
 	words, warning := fmt.Sprintf("the smallest group is expected to have %.0f events; its survival at %g then has a 95 %% interval of ± %s, of all records without privacy ± %s, of one of %d equal sites alone ± %s points (%d intervals)",
@@ -82,10 +82,10 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 			warning += "more records, fewer groups, a larger ε, or two servers"
 		}
 	}
-	if narrow := p.AboutFewer(size); narrow != "" {
+	if narrow := p.ConditionForecastText(size); narrow != "" {
 		words += "\n" + narrow
 	}
-	return words + "\n" + p.NoiseWords(costs), warning, nil
+	return words + "\n" + p.NoiseText(costs), warning, nil
 }
 
 func points(sd float64) string {

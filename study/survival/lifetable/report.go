@@ -30,11 +30,11 @@ func (Results) Report(r study.Release) (study.Report, error) {
 		out.Lines = append(out.Lines, study.ReportLine{Name: "others", Text: fmt.Sprintf("records with %s count as last seen then. If one of these takes people away for good, such as another death, the curve is not the share without the event but the share if that had not happened, and it overstates the risk", strings.Join(t.others(), ", "))})
 	}
 	for _, g := range t.Groups {
-		if g.Ends != "" {
-			text := t.named(g.Level) + " has no curve: " + g.Ends
+		if g.EndsReason != "" {
+			text := t.named(g.Level) + " has no curve: " + g.EndsReason
 			if n := len(g.Points); n > 0 {
 				text = fmt.Sprintf("the curve of %s ends at %s: %s", t.named(g.Level),
-					t.at(g.Points[n-1].Time), g.Ends)
+					t.at(g.Points[n-1].Time), g.EndsReason)
 			}
 			out.Lines = append(out.Lines, study.ReportLine{Name: "end", Text: text})
 		}
@@ -43,16 +43,16 @@ func (Results) Report(r study.Release) (study.Report, error) {
 }
 
 // others are the levels that count as last seen without the event.
-func (t Table) others() []string { return slices.Concat(t.Causes, t.Seen) }
+func (t Table) others() []string { return slices.Concat(t.Causes, t.CensoredLevels) }
 
 // named says which group a level is, such as "arm treated".
 func (t Table) named(level string) string {
 	return cmp.Or(strings.TrimSpace(t.By+" "+level), "all")
 }
 
-// MedianWords writes a group's median and its interval, of which an end that the band does not fall
+// MedianText writes a group's median and its interval, of which an end that the band does not fall
 // to is "not reached". A median without a value has its reason there, alone if no low end is known.
-func (t Table) MedianWords(g Group) string {
+func (t Table) MedianText(g Group) string {
 	value, high := g.Median.Unknown, notReached
 	if g.Median.Known() {
 		value = fmt.Sprintf("%.*f", t.digits(), g.Median.Value)
@@ -118,7 +118,7 @@ func (t Table) answer(parties int) string {
 	if len(t.Compared) == 1 && t.Compared[0].Ratio.Known() {
 		c := t.Compared[0]
 		s += fmt.Sprintf("; the hazard of %s is %s times that of %s, unadjusted", t.named(c.Of),
-			c.Ratio.Words(2), t.named(c.To))
+			c.Ratio.Words(2), t.named(c.Reference))
 	}
 	return s + " (95 % intervals)."
 }
@@ -129,7 +129,7 @@ func (t Table) records() string {
 	if t.Where != "" {
 		rest += ", or for which " + t.Where + " does not hold"
 	}
-	s := fmt.Sprintf("about %.0f are in no curve: %s; noise with a standard deviation of %.3g on each count", math.Max(0, t.Rest), rest, t.NoiseSD)
+	s := fmt.Sprintf("about %.0f are in no curve: %s; noise with a standard deviation of %.3g on each count", math.Max(0, t.UncountedRecords), rest, t.NoiseSD)
 	if t.Records > 0 {
 		s = fmt.Sprintf("%d, as the sites declared; ", t.Records) + s
 	}
@@ -196,7 +196,7 @@ func (t Table) atRisk(g Group, edge int) string {
 	case edge < len(g.Points):
 		return whole(g.Points[edge].AtRisk)
 	case edge == len(g.Points) && edge == len(t.Edges):
-		return whole(g.Beyond)
+		return whole(g.SeenBeyond)
 	}
 	return ""
 }
@@ -251,7 +251,7 @@ func (t Table) summary() study.ReportTable {
 			mean = fmt.Sprintf("%s up to %s", g.Mean.Words(t.digits()), t.TimeText(g.MeanTo))
 		}
 		out.Rows = append(out.Rows, []string{cmp.Or(g.Level, "all"), whole(g.Records),
-			whole(g.Events), t.MedianWords(g), mean})
+			whole(g.Events), t.MedianText(g), mean})
 	}
 	return out
 }

@@ -19,18 +19,18 @@ func point(time, s, risk float64) Point {
 func TestReportWords(t *testing.T) {
 	ratio := validation.Number{Value: .5, Low: .4, High: .62}
 	table := Table{NoiseSD: 4, Time: "followup", TimeUnit: "days", Event: "status = relapse",
-		Causes: []string{"dead"}, Seen: []string{"alive"}, By: "arm",
+		Causes: []string{"dead"}, CensoredLevels: []string{"alive"}, By: "arm",
 		Edges: []float64{365. / 3, 730. / 3, 365}, Groups: []Group{
-			{Level: "a", Records: 100.4, Beyond: 51.2, MeanTo: 365,
+			{Level: "a", Records: 100.4, SeenBeyond: 51.2, MeanTo: 365,
 				Points: []Point{point(365./3, .9, 100.4), point(730./3, .8, 88.6),
 					point(365, .7, 70.1)},
 				Median: validation.Number{Unknown: "not reached"},
 				Mean:   validation.Number{Value: 300.25, Low: 290, High: 310}},
 			{Level: "b", Records: 80, Points: []Point{point(365./3, .6, 80), point(730./3, .3, 40)},
-				Ends:   "too few records",
-				Median: validation.Number{Value: 150.5, Low: 120, NoHigh: true}, MedianLow: 120,
+				EndsReason: "too few records",
+				Median:     validation.Number{Value: 150.5, Low: 120, NoHigh: true}, MedianLow: 120,
 				Mean: validation.Number{Value: 170, Low: 160, High: 180}, MeanTo: 730. / 3},
-		}, Compared: []Comparison{{Of: "b", To: "a", Ratio: ratio, At: 730. / 3,
+		}, Compared: []Comparison{{Of: "b", Reference: "a", Ratio: ratio, At: 730. / 3,
 			Difference: validation.Number{Value: -.5, Low: -.6, High: -.4}}}}
 	body, err := json.Marshal(table)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestTimesAreAsAsked(t *testing.T) {
 	if got := table.TimeText(0.125); got != "0.125" {
 		t.Errorf("the edge 0.125 is shown as %s", got)
 	}
-	if got := table.ReadAt([]float64{0.1234567}).Rows[0][0]; got != "0.1234567" {
+	if got := table.TableAtTimes([]float64{0.1234567}).Rows[0][0]; got != "0.1234567" {
 		t.Errorf("the time 0.1234567 is shown as %s", got)
 	}
 }
@@ -102,7 +102,7 @@ func TestTimesAreAsAsked(t *testing.T) {
 // at 0.
 func TestNoCurve(t *testing.T) {
 	table := Table{NoiseSD: 4, Time: "days", Edges: []float64{30}, By: "sex",
-		Groups: []Group{{Level: "m", Ends: "too few records"}}}
+		Groups: []Group{{Level: "m", EndsReason: "too few records"}}}
 	body, err := json.Marshal(table)
 	if err != nil {
 		t.Fatal(err)

@@ -18,33 +18,33 @@ type Table struct {
 	// party it is private, and 0 here.
 	Records int64   `json:"records"`
 	NoiseSD float64 `json:"noise_sd"` // standard deviation of a count's noise, in records
-	// Rest is the number of records, with noise, that no curve counts: without a time, an event or
-	// a group, or because they fail the condition.
-	Rest float64 `json:"rest"`
-	Time string  `json:"time"`
+	// UncountedRecords is the number of records, with noise, that no curve counts: without a time,
+	// an event or a group, or because they fail the condition.
+	UncountedRecords float64 `json:"rest"`
+	Time             string  `json:"time"`
 	// TimeUnit is the unit of all times, such as days; "" where the plan names none.
 	TimeUnit string   `json:"time_unit,omitempty"`
 	Event    string   `json:"event"` // in words: column = level
 	Causes   []string `json:"causes,omitempty"`
-	// Seen holds the levels that count as last seen without the event.
-	Seen   []string  `json:"seen"`
-	Where  string    `json:"where,omitempty"`
-	By     string    `json:"by,omitempty"`
-	Edges  []float64 `json:"edges"` // upper ends of the intervals, in the time's unit
-	Groups []Group   `json:"groups"`
+	// CensoredLevels holds the levels that count as last seen without the event.
+	CensoredLevels []string  `json:"seen"`
+	Where          string    `json:"where,omitempty"`
+	By             string    `json:"by,omitempty"`
+	Edges          []float64 `json:"edges"` // upper ends of the intervals, in the time's unit
+	Groups         []Group   `json:"groups"`
 	// Compared holds each later group beside the first.
 	Compared []Comparison `json:"compared,omitempty"`
 }
 
 // Group is the curve of one level.
 type Group struct {
-	Level   string  `json:"level"`
-	Records float64 `json:"records"` // with noise
-	Events  float64 `json:"events"`  // until the last edge, with noise
-	Beyond  float64 `json:"beyond"`  // seen at the last edge or later, with noise
-	Points  []Point `json:"points"`
-	// Ends says why the curve ends before the last edge, "" if it does not.
-	Ends string `json:"ends,omitempty"`
+	Level      string  `json:"level"`
+	Records    float64 `json:"records"` // with noise
+	Events     float64 `json:"events"`  // until the last edge, with noise
+	SeenBeyond float64 `json:"beyond"`  // seen at the last edge or later, with noise
+	Points     []Point `json:"points"`
+	// EndsReason says why the curve ends before the last edge, "" if it does not.
+	EndsReason string `json:"ends,omitempty"`
 	// Median has an interval and no standard deviation. MedianLow is the lower end of the interval,
 	// also where the curve itself does not fall to a half; 0 if the band does so in the first
 	// interval, or not at all.
@@ -58,12 +58,13 @@ type Group struct {
 
 // Comparison compares two groups, unadjusted.
 type Comparison struct {
-	Of string `json:"of"`
-	To string `json:"to"` // the group of reference
-	// Ratio is the hazard of Of divided by that of To, an average over the time in which both have
-	// a curve.
+	Of        string `json:"of"`
+	Reference string `json:"to"` // the group of reference
+	// Ratio is the hazard of Of divided by that of Reference, an average over the time in which
+	// both have a curve.
 	Ratio validation.Number `json:"hazard_ratio"`
-	// Difference is the survival of Of less that of To at time At, the last that both curves reach.
+	// Difference is the survival of Of less that of Reference at time At, the last that both curves
+	// reach.
 	At         float64           `json:"at"`
 	Difference validation.Number `json:"difference"`
 	// P is the p value of the log-rank test, of equal hazards, with noise in its variance; nil if
@@ -133,9 +134,9 @@ func Of(p study.Plan, values []float64, records int64, sd float64) (Table, error
 	if p.Unit == privacy.Party {
 		records = 0
 	}
-	out := Table{Records: records, NoiseSD: sd, Rest: values[0], Time: t.Time,
+	out := Table{Records: records, NoiseSD: sd, UncountedRecords: values[0], Time: t.Time,
 		TimeUnit: t.TimeUnit, Event: t.Event.Column + " = " + t.Event.Is, Causes: t.Causes, By: t.By, Edges: l.Edges,
-		Where: p.Where, Seen: l.Seen}
+		Where: p.Where, CensoredLevels: l.CensoredLevels}
 	out.fill(l, values, sd*sd)
 	return out, nil
 }

@@ -6,17 +6,17 @@ import (
 )
 
 // ChainOf returns a release's amendments. Each must be allowed by the plan.
-func ChainOf(r study.Release, p study.Plan) (*study.Chain, error) {
+func ChainOf(r study.Release, p study.Plan) (*study.AmendmentChain, error) {
 	var documents [][]byte
 	for _, a := range r.Amendments {
 		documents = append(documents, a.Document)
 	}
-	return study.ChainOf(p, r.PlanHash, documents)
+	return study.AmendmentChainOf(p, r.PlanHash, documents)
 }
 
-// Ending compares a release's amendments with those that the site knows. The release must contain
-// every amendment that the site knows, as part of one chain that the coordinator signed.
-func (s Party) Ending(r study.Release) []Finding {
+// CheckEnding compares a release's amendments with those that the site knows. The release must
+// contain every amendment that the site knows, as part of one chain that the coordinator signed.
+func (s Party) CheckEnding(r study.Release) []Finding {
 	var f findings
 	if len(s.Amendments) == 0 {
 		return nil

@@ -17,21 +17,21 @@ func must[T any](v T, err error) T {
 }
 
 // A ledger is checked by its hashes, and against heads that were remembered elsewhere.
-func ExampleRecall() {
+func ExampleCompareMemory() {
 	ctx := context.Background()
-	journal := privacy.NewMemory()
+	journal := privacy.NewMemoryJournal()
 	ledger := must(privacy.Open(journal, privacy.Config{}))
 	if err := ledger.Spend(ctx, "a study",
 		privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))); err != nil {
 		panic(err)
 	}
-	chain := must(privacy.Walk(ctx, journal, func(privacy.Line) error { return nil }))
-	empty := privacy.NewChain() // the folder was restored to its state before the study
-	for _, chain := range []*privacy.Chain{chain, empty} {
-		for _, f := range evidence.Recall(chain,
-			evidence.Memory{Heads: []evidence.RememberedHead{{Head: privacy.Head{Sequence: 1},
+	chain := must(privacy.VerifyEach(ctx, journal, func(privacy.Line) error { return nil }))
+	empty := privacy.NewLedgerChain() // the folder was restored to its state before the study
+	for _, chain := range []*privacy.LedgerChain{chain, empty} {
+		for _, f := range evidence.CompareMemory(chain,
+			evidence.LedgerMemory{Heads: []evidence.RememberedHead{{Head: privacy.Head{Sequence: 1},
 				Who: "a note"}}}) {
-			fmt.Println(f.Verdict, f.Says)
+			fmt.Println(f.Verdict, f.Text)
 		}
 	}
 	// Output:

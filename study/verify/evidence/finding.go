@@ -16,19 +16,19 @@ const (
 	Holds Verdict = "holds" // the claim was recomputed, or a signature or hash proves it
 	Fails Verdict = "fails" // the claim is false, or contradicts another claim
 	// the coordinator knows whether the claim is true, and nobody can check it
-	Word  Verdict = "word"
-	Trust Verdict = "trust" // nobody can prove the claim
+	CoordinatorsWord Verdict = "word"
+	NotProvable      Verdict = "trust" // nobody can prove the claim
 	// the claim could be checked with something that the verifier does not have
 	Unchecked Verdict = "unchecked"
 )
 
 // Verdicts lists all verdicts in the order in which findings are shown.
-var Verdicts = []Verdict{Fails, Holds, Word, Trust, Unchecked}
+var Verdicts = []Verdict{Fails, Holds, CoordinatorsWord, NotProvable, Unchecked}
 
 // Title heads the findings with this verdict, on pages and terminals.
 func (v Verdict) Title() string {
 	return map[Verdict]string{
-		Fails: "DOES NOT HOLD", Holds: "Holds", Word: "Only the coordinator's word", Trust: "Must be trusted", Unchecked: "Not checked",
+		Fails: "DOES NOT HOLD", Holds: "Holds", CoordinatorsWord: "Only the coordinator's word", NotProvable: "Must be trusted", Unchecked: "Not checked",
 	}[v]
 }
 
@@ -36,19 +36,19 @@ func (v Verdict) Title() string {
 func (v Verdict) Count(n int) string {
 	if n == 1 {
 		return "1 " + map[Verdict]string{Fails: "does not hold", Holds: "holds",
-			Word: "is the coordinator's word", Trust: "must be trusted",
+			CoordinatorsWord: "is the coordinator's word", NotProvable: "must be trusted",
 			Unchecked: "was not checked"}[v]
 	}
 	return strconv.Itoa(n) + " " + map[Verdict]string{Fails: "do not hold", Holds: "hold",
-		Word: "are the coordinator's word", Trust: "must be trusted",
+		CoordinatorsWord: "are the coordinator's word", NotProvable: "must be trusted",
 		Unchecked: "were not checked"}[v]
 }
 
 // Finding is the outcome of checking one claim of a release.
 type Finding struct {
-	About   string  `json:"about"`
+	Subject string  `json:"about"`
 	Verdict Verdict `json:"verdict"`
-	Says    string  `json:"says"`
+	Text    string  `json:"says"`
 }
 
 // AnyFails reports whether a claim is false.
@@ -68,7 +68,7 @@ func WriteText(w io.Writer, all []Finding) {
 				fmt.Fprintf(w, "\n%s\n", v.Title())
 				first = false
 			}
-			textpage.WriteWrapped(w, fmt.Sprintf("%-14s", f.About), f.Says)
+			textpage.WriteWrapped(w, fmt.Sprintf("%-14s", f.Subject), f.Text)
 		}
 	}
 }

@@ -13,16 +13,17 @@ import (
 	"caucus/study/kinds"
 )
 
-// Ledger finds the line of an ID (study.ReleaseID) in a ledger, like privacy.LineOf. found is false
-// if there is no line.
-type Ledger func(id string) (l privacy.Line, found bool, err error)
+// LineFinder finds the line of an ID (study.ReleaseID) in a ledger, like privacy.FindLine. found is
+// false if there is no line.
+type LineFinder func(id string) (l privacy.Line, found bool, err error)
 
 // CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the
 // noise, the ledger must have exactly the entries that the release names. If each site added noise,
 // it must have none of these. An entry may be missing if the chain shows a later reconciliation,
 // which charges lost entries again. Recall checks that the reconciliation charged them.
-func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain *privacy.Chain,
-	ledger Ledger) []Finding {
+func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier,
+	chain *privacy.LedgerChain,
+	ledger LineFinder) []Finding {
 	var f findings
 	p, err := kinds.PlanOf(r.Release)
 	if err != nil {
@@ -31,7 +32,7 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain 
 	}
 	f.signedBy(r, keys)
 	for _, cost := range r.Release.Costs {
-		id := study.ReleaseID(r.Release.PlanHash, p.Noise.Charged(cost.Output))
+		id := study.ReleaseID(r.Release.PlanHash, p.Noise.LedgerOutput(cost.Output))
 		line, found, err := ledger(id)
 		if err != nil {
 			f.add(Fails, "charge", "the ledger cannot be read: %v", err)
@@ -51,9 +52,9 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain 
 func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, named int,
 	have privacy.Line, found bool) {
 	switch {
-	case p.Noise.AtSite() && !found:
+	case p.Noise.AddedAtSite() && !found:
 		f.add(Holds, "charge", "each party released %s itself, and this ledger was charged nothing for it", output)
-	case p.Noise.AtSite():
+	case p.Noise.AddedAtSite():
 		f.add(Fails, "charge", "each party released %s itself, but this ledger was charged for it in entry %d", output, have.Sequence)
 	case !found:
 		f.add(Fails, "charge", "the release names an entry for %s that this ledger does not have: its end was cut off, or it was put back to an older state", output)
@@ -72,16 +73,16 @@ func sameLine(a, b privacy.Line) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// Memory holds what others remember of a ledger. With it, Recall finds that a ledger was truncated
-// or restored from an old backup.
-type Memory struct {
+// LedgerMemory holds what others remember of a ledger. With it, CompareMemory finds that a ledger
+// was truncated or restored from an old backup.
+type LedgerMemory struct {
 	// Heads are earlier states of the ledger.
 	Heads []RememberedHead
-	// Quoted are heads of the coordinator's ledger that the coordinator sent to a site, and
-	// QuoteError a contradiction among them (function Quoted). Both are empty for a site's own
+	// QuotedHeads are heads of the coordinator's ledger that the coordinator sent to a site, and
+	// QuoteError a contradiction among them (function QuotedHeads). Both are empty for a site's own
 	// ledger.
-	Quoted     []privacy.Head
-	QuoteError error
+	QuotedHeads []privacy.Head
+	QuoteError  error
 	// Releases name entries that the ledger must have, or must have charged again after losing
 	// them.
 	Releases []ReleasedLines
@@ -117,9 +118,9 @@ func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Li
 	return r.Release.Ledger, nil
 }
 
-// Chain reports whether a ledger's chain of entries is unbroken. broken is the error of
-// privacy.Walk or ReadLines.
-func Chain(entries int, broken error) []Finding {
+// CheckChain reports whether a ledger's chain of entries is unbroken. broken is the error of
+// privacy.VerifyEach or ReadLines.
+func CheckChain(entries int, broken error) []Finding {
 	var f findings
 	switch {
 	case broken != nil:
@@ -132,9 +133,10 @@ func Chain(entries int, broken error) []Finding {
 	return f
 }
 
-// Recall compares a ledger's chain with everything that others remember of the ledger. It finds
-// lost entries and a restored ledger, and says whether a reconciliation charged lost entries again.
-func Recall(chain *privacy.Chain, m Memory) []Finding {
+// CompareMemory compares a ledger's chain with everything that others remember of the ledger. It
+// finds lost entries and a restored ledger, and says whether a reconciliation charged lost entries
+// again.
+func CompareMemory(chain *privacy.LedgerChain, m LedgerMemory) []Finding {
 	var f findings
 	known := 0
 	for _, h := range m.Heads {
@@ -143,8 +145,8 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 	switch {
 	case m.QuoteError != nil:
 		f.add(Fails, "coordinator", "%v", m.QuoteError)
-	case len(m.Quoted) > 0:
-		last := m.Quoted[len(m.Quoted)-1]
+	case len(m.QuotedHeads) > 0:
+		last := m.QuotedHeads[len(m.QuotedHeads)-1]
 		f.add(Holds, "coordinator", "its receipts and releases quote its own ledger up to entry %d, and never backwards; compare with caucus ledger verify --dir there, --expect %s", last.Sequence, last)
 	}
 	var named []privacy.Line
@@ -154,20 +156,20 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 		}
 		named = append(named, r.Lines...)
 	}
-	for _, l := range chain.Unpaid(named) {
+	for _, l := range chain.UnpaidLines(named) {
 		f.add(Fails, "remembered", "entry %d was lost, and the reconciliation after it does not charge what it cost, %s", l.Sequence, l.Costs)
 	}
 	if known == 0 {
 		f.add(Unchecked, "remembered", "nothing kept elsewhere was given, so an end that was cut off would not be noticed: write the head down and give it with --expect next time")
 	} else {
-		f.add(Trust, "remembered", "that no newer entry was deleted: nothing here can show it")
+		f.add(NotProvable, "remembered", "that no newer entry was deleted: nothing here can show it")
 	}
 	return f
 }
 
 // remembered looks for a remembered head in the chain and returns its number, 0 for an empty
 // ledger.
-func (f *findings) remembered(chain *privacy.Chain, r RememberedHead) int {
+func (f *findings) remembered(chain *privacy.LedgerChain, r RememberedHead) int {
 	if r.Head.Sequence == 0 {
 		return 0
 	}
@@ -175,7 +177,7 @@ func (f *findings) remembered(chain *privacy.Chain, r RememberedHead) int {
 	case err != nil:
 		f.add(Fails, "remembered", "%s: %v", r.Who, err)
 	case lost:
-		f.add(Trust, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", r.Who, r.Head.Sequence)
+		f.add(NotProvable, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", r.Who, r.Head.Sequence)
 	default:
 		f.add(Holds, "remembered", "%s names entry %d, which is in the ledger", r.Who,
 			r.Head.Sequence)

@@ -23,15 +23,15 @@ func WriteLines(w io.Writer, lines []privacy.Line) error {
 
 // ReadLines reads a whole ledger that WriteLines wrote, and calls fn for each valid line. An error
 // of fn ends it.
-func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error) {
-	chain := privacy.NewChain()
+func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.LedgerChain, error) {
+	chain := privacy.NewLedgerChain()
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxExportedLine)
 	for n := 1; in.Scan(); n++ {
 		var l privacy.Line
 		err := json.Unmarshal(in.Bytes(), &l)
 		if err == nil {
-			err = chain.Follow(l)
+			err = chain.AddLine(l)
 		}
 		if err == nil {
 			err = fn(l)

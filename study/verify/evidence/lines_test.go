@@ -16,13 +16,13 @@ import (
 // line.
 func TestExportedLines(t *testing.T) {
 	ctx := context.Background()
-	j := privacy.NewMemory()
+	j := privacy.NewMemoryJournal()
 	l := must(privacy.Open(j, privacy.Config{}))
 	for _, id := range []string{"a", "b", "c"} {
 		must(0, l.Spend(ctx, id, privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
 	}
 	var lines []privacy.Line
-	want := must(privacy.Walk(ctx, j, func(l privacy.Line) error {
+	want := must(privacy.VerifyEach(ctx, j, func(l privacy.Line) error {
 		lines = append(lines, l)
 		return nil
 	}))

@@ -28,17 +28,17 @@ type Party struct {
 	Amendments   []study.Signed
 	// Upload is the body that the party sent, nil if it sent none or does not know it.
 	Upload []byte
-	// Member is the digest by which two servers know the contribution. It is nil if one server adds
-	// the noise, or if the digest is unknown.
-	Member *study.Hash
+	// ShareDigest is the digest by which two servers know the contribution. It is nil if one server
+	// adds the noise, or if the digest is unknown.
+	ShareDigest *study.Hash
 	// Ledger is the party's ledger, nil if it is not at hand.
-	Ledger Ledger
+	Ledger LineFinder
 }
 
-// Receipts compares a release with the site's receipt. If the coordinator signed that it got the
-// party's contribution, the release must count it. Receipts uses only the receipt's signed
+// CheckReceipt compares a release with the site's receipt. If the coordinator signed that it got
+// the party's contribution, the release must count it. CheckReceipt uses only the receipt's signed
 // document.
-func (s Party) Receipts(r study.Release) []Finding {
+func (s Party) CheckReceipt(r study.Release) []Finding {
 	var f findings
 	const about = "receipt"
 	counted := slices.Contains(r.Contributed, s.Party)
@@ -51,7 +51,7 @@ func (s Party) Receipts(r study.Release) []Finding {
 	case err != nil:
 		f.add(Fails, about, "the receipt kept here: %v", err)
 	case s.Receipt == nil && counted && s.Upload != nil:
-		f.add(Word, about, "the release counts this party (%s); its upload is here, but no receipt: the answer was lost, or is still on its way", s.Party)
+		f.add(CoordinatorsWord, about, "the release counts this party (%s); its upload is here, but no receipt: the answer was lost, or is still on its way", s.Party)
 	case s.Receipt == nil && counted:
 		f.add(Fails, about, "the release counts this party (%s), which has sent nothing for it", s.Party)
 	case s.Receipt == nil:
@@ -59,7 +59,7 @@ func (s Party) Receipts(r study.Release) []Finding {
 	case receipt.Plan != r.PlanHash || receipt.Party != s.Party:
 		f.add(Fails, about, "the receipt kept here is %s's for plan %s: it is not for this study", receipt.Party, receipt.Plan)
 	case !counted && reopenedAfter(r, s.ReceiptAfter):
-		f.add(Word, about, "the coordinator signed a receipt for this party (%s), the study failed after that and was taken up again, and by the coordinator's word this party's contribution did not come again: the release does not count it", s.Party)
+		f.add(CoordinatorsWord, about, "the coordinator signed a receipt for this party (%s), the study failed after that and was taken up again, and by the coordinator's word this party's contribution did not come again: the release does not count it", s.Party)
 	case !counted && r.Aggregated != nil && slices.Contains(r.Aggregated.Refused, s.Party):
 		f.add(Fails, about, "the coordinator signed a receipt for this party (%s), and then both servers refused its contribution, as one that no proof covers: either of the two, or the program here, did what it should not", s.Party)
 	case !counted:
@@ -83,17 +83,17 @@ func (s Party) Shared(r study.Release) []Finding {
 	var f findings
 	const about = "shares"
 	at := slices.Index(r.Contributed, s.Party)
-	if r.Aggregated == nil || s.Member == nil || at < 0 {
+	if r.Aggregated == nil || s.ShareDigest == nil || at < 0 {
 		return nil
 	}
-	if f.claims(about, at < len(r.Aggregated.Members) && r.Aggregated.Members[at] == *s.Member, "what both servers signed that they have of this party (%s) is not what it sent", s.Party) {
+	if f.claims(about, at < len(r.Aggregated.Members) && r.Aggregated.Members[at] == *s.ShareDigest, "what both servers signed that they have of this party (%s) is not what it sent", s.Party) {
 		f.add(Holds, about, "both servers signed that what this party (%s) sent is in the sum, and no other bytes under its name", s.Party)
 	}
 	return f
 }
 
-// Sent compares a release's numbers under the site's name with the numbers that the site sent.
-func (s Party) Sent(r study.Release) []Finding {
+// CheckSent compares a release's numbers under the site's name with the numbers that the site sent.
+func (s Party) CheckSent(r study.Release) []Finding {
 	var f findings
 	const about = "own numbers"
 	at := slices.Index(r.Senders, s.Party)
@@ -117,8 +117,9 @@ func (s Party) Sent(r study.Release) []Finding {
 	return f
 }
 
-// Charges compares the site's ledger with a release. They must be those that plan and pool declare.
-func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
+// CheckCharges compares the site's ledger with a release. They must be those that plan and pool
+// declare.
+func (s Party) CheckCharges(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if s.Ledger == nil {
 		return nil
@@ -133,7 +134,7 @@ func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 		line, found, err := s.Ledger(study.ReleaseID(r.PlanHash, c.Output))
 		declared := c.Cost
 		if line.Kind == privacy.KindRelease || line.Kind == privacy.KindReservation {
-			declared = c.Exact
+			declared = c.CalibratedCost
 		}
 		switch {
 		case err != nil:
@@ -169,9 +170,9 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 func CompareParty(r protocol.SignedRelease, pool *auxdata.Pool, s Party) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)
-	f = append(append(append(append(f, s.Receipts(r.Release)...), s.Shared(r.Release)...),
-		s.Sent(r.Release)...), s.Ending(r.Release)...)
-	return append(f, s.Charges(r.Release, pool)...)
+	f = append(append(append(append(f, s.CheckReceipt(r.Release)...), s.Shared(r.Release)...),
+		s.CheckSent(r.Release)...), s.CheckEnding(r.Release)...)
+	return append(f, s.CheckCharges(r.Release, pool)...)
 }
 
 func (f *findings) signedBy(r protocol.SignedRelease, keys protocol.Verifier) {
