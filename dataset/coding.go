@@ -177,11 +177,12 @@ func (rc *RecordCoding) Coder(columns []string, key []byte) (*RecordCoder, error
 		return fine
 	})
 	for _, key := range []struct {
-		name string
-		part part
-	}{{s.Patient, rc.patient()}, {s.Party, rc.party()}} {
+		name    string
+		part    part
+		missing string
+	}{{s.Patient, rc.patient(), s.Missing}, {s.Party, rc.party(), ""}} {
 		if err == nil && key.name != "" {
-			err = add(key.name, key.part, k.key(key.name))
+			err = add(key.name, key.part, k.key(key.name, key.missing))
 		}
 	}
 	if err != nil || s.PatientDate == "" {
@@ -199,11 +200,11 @@ func (rc *RecordCoding) Coder(columns []string, key []byte) (*RecordCoder, error
 }
 
 // key returns a function that writes a text's key. Equal texts in different columns have different
-// keys.
-func (r *RecordCoder) key(column string) func(string, []byte) oddity {
+// keys. The key of an empty or missing text is zero.
+func (r *RecordCoder) key(column, missing string) func(string, []byte) oddity {
 	return func(text string, to []byte) oddity {
 		clear(to)
-		if text == "" {
+		if text == "" || text == missing {
 			return fine
 		}
 		r.mac.Reset()

@@ -60,7 +60,7 @@ features:
 		"sex":   {"", "?", "f", "m", "d", "other"},
 		"grade": {"", "?", "1", "1.0", "2", "3", "other"},
 		"ill":   {"", "?", "no", "n", "yes", "1", "3.0", "maybe"},
-		"id":    {"", "a", "b", "c"},
+		"id":    {"", "?", "a", "b", "c"},
 		"ward":  {"", "a", "x"},
 		"idle":  {"z"},
 	}
@@ -114,6 +114,9 @@ features:
 			if !mat.Equal(got.X, want.X) || !slices.Equal(got.Y, want.Y) ||
 				!slices.Equal(got.FailsCondition, want.FailsCondition) {
 				t.Errorf("%q: other records than of the texts", text)
+			}
+			if slices.Contains(want.Patient, "?") {
+				t.Errorf("%q: a text that stands for a missing number is a patient", text)
 			}
 			for _, keyed := range [][2][]string{{got.Patient, want.Patient},
 				{got.Party, want.Party}} {

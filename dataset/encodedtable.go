@@ -227,6 +227,11 @@ func (h *heldColumn) place(row int) int {
 func (ht *heldTable) Select(rows []int) *Records {
 	r := &Records{X: &mat.Dense{}, Y: pickRows(ht.y, rows), Party: ht.party.texts(rows),
 		Patient: ht.patient.texts(rows)}
+	for i, number := range r.Patient {
+		if number == ht.schema.Missing {
+			r.Patient[i] = ""
+		}
+	}
 	if len(rows) > 0 {
 		r.X = mat.NewDense(len(rows), ht.dim, nil)
 	}

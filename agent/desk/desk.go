@@ -92,8 +92,8 @@ func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver,
 		}
 		d.Account, d.At = account(), k.site.Config.Now().UTC()
 		return k.site.Audit.RecordSource(site.AuditDeclared, name, "records", d.Records, "from",
-			d.Origin(), "vouched", strings.Join(d.VouchedColumns, " "), "by", d.By, "account",
-			d.Account)
+			d.Origin(), "vouched", strings.Join(d.VouchedColumns, " "),
+			"patient", d.Mapping.Patient, "by", d.By, "account", d.Account)
 	})
 }
 

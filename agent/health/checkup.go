@@ -363,7 +363,7 @@ func checkSource(r source.Report) Result {
 	}
 	now := "as it was then"
 	if r.FileChanged && r.Declared.Redeclare != source.RedeclareDaily {
-		return warning(about, "the file changed since it was imported on %s with %s, which studies get: declare it again to import it anew, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), textpage.Count(r.Declared.Records, "record"))
+		return warning(about, "the file changed since it was imported on %s with %s, which studies get: declare it again to import it anew, or write redeclare: daily where it is written anew (no study at unit patient takes such a source)", r.Declared.At.Format(time.DateOnly), textpage.Count(r.Declared.Records, "record"))
 	}
 	if r.FileChanged {
 		now = "written anew since"

@@ -62,8 +62,8 @@ type Declaration struct {
 	Records     int `json:"records"`
 	// Patients is the number of records that every study at unit patient gets, one of each patient:
 	// the number of patients' numbers that were read, rounded down as Records is. If the mapping
-	// says that there is no patient number, it is Records if a person vouched that no person has
-	// two records. 0: the source takes part in no study at unit patient.
+	// says that no person has two records (mapping.OneRecord), it is Records. 0: the source takes
+	// part in no study at unit patient.
 	Patients int `json:"patients,omitempty"`
 	// ImportDigest is the SHA-256 of the table of imported records. Empty if the file is written
 	// again regularly.
@@ -122,7 +122,7 @@ func (d Declaration) claim() string {
 	case len(d.VouchedColumns) > 0:
 		claim += ", except " + strings.Join(d.VouchedColumns, ", ")
 	}
-	if d.Patients > 0 && d.unnumbered() {
+	if d.Mapping.Patient == mapping.OneRecord {
 		claim += "; no person has two records"
 	}
 	return claim
@@ -163,15 +163,7 @@ func (d Declaration) ApprovedDigest() string {
 // these two alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
-	if n := d.Counted(p); p.Unit == privacy.Patient && n == 0 {
-		words := "it was declared without a number of patients, which a study at unit patient needs: declare it again"
-		if d.unnumbered() {
-			words = "its mapping says patient: none, so that one person may have several records: a study at unit patient needs a patient number, or a declaration with --vouch that no person has two records"
-		} else if d.Redeclare != "" {
-			words = "its file is read again for each study, in a time that tells how many records patients have: a study at unit patient needs an import: leave redeclare out"
-		}
-		out = append(out, fmt.Sprintf("source %s: %s", d.Source, words))
-	} else if p.Records > n {
+	if n := d.Counted(p); p.Records > n {
 		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, study.Counted(p.Unit)), n))
 	}
 	// At unit party, δ depends on the number of parties, which the plan's own check has compared
@@ -202,12 +194,30 @@ func (d Declaration) Counted(p study.Plan) int {
 	return d.Records
 }
 
-func (d Declaration) unnumbered() bool { return d.Mapping.Patient == mapping.NoPatient }
+// choices lists the rules by which an import has a table of one record of each patient.
+func (d Declaration) choices() []study.Choice {
+	switch {
+	case d.Patients == 0 || d.Mapping.Unnumbered():
+		return nil
+	case d.Schema.PatientDate == "":
+		return []study.Choice{study.ByKey}
+	}
+	return study.Choices()
+}
 
 func (d Declaration) lacks(p study.Plan) []string {
 	out := p.Schema.Differences(d.Schema)
 	if asksSets(p) && !d.has(p.Schema.Party) {
 		out = append(out, fmt.Sprintf("no column %q, which names the set of each record", p.Schema.Party))
+	}
+	if p.Unit == privacy.Patient && d.Patients == 0 {
+		words := fmt.Sprintf("none of its records had a patient number (%s), or an earlier version declared it: a study at unit patient needs numbers: declare it again when the file has them", p.Schema.Patient)
+		if d.Redeclare != "" {
+			words = "its file is read again for each study, in a time that tells how many records patients have: a study at unit patient needs an import: leave redeclare out"
+		} else if d.Mapping.Unnumbered() {
+			words = "its mapping says patient: none, so that one person may have several records: a study at unit patient needs a patient number, or patient: one-record where no person has two records"
+		}
+		out = append(out, words)
 	}
 	for i := range out {
 		out[i] = fmt.Sprintf("source %s: %s", d.Source, out[i])

@@ -36,7 +36,7 @@ import (
 //   - Time: the choice is made before any study, and a study reads a table of chosen records alone,
 //     one of each patient. So its time, like its window, follows from the number of patients. A
 //     file that is read again for each study would take time for each of a patient's records, so
-//     no study at unit patient reads one, unless a person vouches that no person has two records.
+//     no study at unit patient reads one.
 //   - Of equal places, whose HMACs are cut to 64 bits, the first record in the table's order of
 //     contents is chosen. So records in a tie are chosen by content too.
 type choices struct {
@@ -136,21 +136,28 @@ func (c *choices) taker(i int) func(record []byte) bool {
 	}
 }
 
+// manyRecords is the least number of records of one patient that is told as unusual, if it is also
+// more than a hundredth of all. It is a month of daily records.
+const manyRecords = 30
+
 // notes say how many records patients have, and what that means at unit patient. All numbers are
 // for the site only.
 func (c *choices) notes() []string {
 	var notes []string
-	several, most := 0, 0
+	several, most, total := 0, 0, 0
 	for _, of := range c.of {
 		if of.records > 1 {
 			several++
 		}
-		most = max(most, of.records)
+		most, total = max(most, of.records), total+of.records
 	}
 	if several > 0 {
 		notes = append(notes, fmt.Sprintf("%s of %d have several records, up to %d: a study at unit patient gets one of each", textpage.Count(several, "patient"), len(c.of), most))
 	}
-	if len(c.of) > 0 && c.without > 0 {
+	if total += c.without; most >= manyRecords && most*100 > total {
+		notes = append(notes, fmt.Sprintf("one patient number has %d of %s: if it is a mark of a missing number, name it under missing", most, textpage.Count(total, "record")))
+	}
+	if c.without > 0 {
 		notes = append(notes, fmt.Sprintf("%s without a patient number: studies at unit patient leave them out", textpage.Count(c.without, "record")))
 	}
 	return notes

@@ -358,41 +358,125 @@ func TestPatientsAlone(t *testing.T) {
 	}
 }
 
-// TestNoPatientNumber: a source whose mapping says patient: none takes part in a study at unit
-// patient only if a person vouched that no person has two records.
+// TestNoPatientNumber: a source without a patient number takes part in a study at unit patient only
+// if its mapping says that no person has two records. That a person vouches for columns says nothing
+// about persons.
 func TestNoPatientNumber(t *testing.T) {
+	for _, c := range []struct {
+		word, redeclare, want string
+		patients              int
+	}{
+		{mapping.NoPatient, "", "patient: none", 0},
+		{mapping.OneRecord, "", "", 60},
+		{mapping.NoPatient, RedeclareDaily, "leave redeclare out", 0},
+		{mapping.OneRecord, RedeclareDaily, "leave redeclare out", 0},
+	} {
+		w := newWard(t)
+		w.say(func(s *Source) {
+			s.Expected, s.Redeclare = all, c.redeclare
+			s.Mapping.Inline = mapping.Mapping{Patient: c.word}
+		})
+		if err := os.WriteFile(w.ByName["ward"].Schema,
+			[]byte(wardSchema+"patient: nr\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.put("age,sex,ill\n" + strings.Join(visits(60, 1), "\n") + "\n")
+		if _, err := w.Declare(t.Context(), "ward", DeclareOptions{Vouch: true},
+			func(d *Declaration) error { d.By = "tester"; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		d, err := w.declaration("ward")
+		if err != nil || d.Patients != c.patients {
+			t.Errorf("%s %s: %d patients, %v", c.word, c.redeclare, d.Patients, err)
+		}
+		if said := strings.Contains(d.ClaimText(), "no person has two records"); said !=
+			(c.word == mapping.OneRecord) {
+			t.Errorf("%s: the declaring person states %q", c.word, d.ClaimText())
+		}
+		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema,
+			Records: 50}
+		r, err := w.AllRecords(p)
+		for _, err := range []error{d.Refuses(p), err} {
+			if (err == nil) != (c.want == "") ||
+				err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s %s: %v", c.word, c.redeclare, err)
+			}
+		}
+		if c.want == "" && r.Len() != 60 {
+			t.Errorf("%d records of 60 persons", r.Len())
+		}
+	}
+}
+
+// marked lists records, one of nine or more of whose patient numbers are marks.
+const marked = "20,f,no,?\n21,f,no,?\n22,f,no,?\n23,m,no,\n30,f,yes,q\n40,m,yes,r\n"
+
+// TestMissingPatientNumber: a text that the schema calls missing is no patient's number, and a
+// number with very many records is told to the site.
+func TestMissingPatientNumber(t *testing.T) {
+	for _, c := range []struct {
+		rows, want string
+		patients   int
+	}{
+		{marked, "4 records without a patient number", 2},
+		{strings.Repeat("20,f,no,?\n", 7), "7 records without a patient number", 0},
+		{marked + strings.Repeat("50,f,no,unknown\n", 40),
+			"one patient number has 40 of 46 records", 3},
+	} {
+		w := newWard(t)
+		w.say(func(s *Source) { s.Expected = all })
+		if err := os.WriteFile(w.ByName["ward"].Schema,
+			[]byte(patientSchema+"missing: \"?\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.put("age,sex,ill,nr,day\n" + strings.ReplaceAll(c.rows, "\n", ",1\n"))
+		r, err := declare(w.Sources, DeclareOptions{})
+		if err != nil || r.Declared.Patients != c.patients ||
+			!strings.Contains(strings.Join(r.Remarks, "\n"), c.want) {
+			t.Errorf("%+v, %v, want %d patients and %q", r.Declared, err, c.patients, c.want)
+			t.Log(r.Remarks)
+		}
+		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward",
+			Schema: r.Declared.Schema}
+		if _, err := w.AllRecords(p); (err == nil) != (c.patients > 0) ||
+			err != nil && !strings.Contains(err.Error(), "when the file has them") {
+			t.Errorf("%d patients: %v", c.patients, err)
+		}
+	}
+}
+
+// TestDamagedPatients: a check reads each table of patients too, and a declaration without one of
+// them is not in force.
+func TestDamagedPatients(t *testing.T) {
 	w := newWard(t)
-	w.say(func(s *Source) {
-		s.Expected, s.Mapping.Inline = all, mapping.Mapping{Patient: mapping.NoPatient}
-	})
+	w.say(func(s *Source) { s.Expected = all })
 	if err := os.WriteFile(w.ByName["ward"].Schema, []byte(patientSchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.put("age,sex,ill\n" + strings.Join(visits(60, 1), "\n") + "\n")
+	w.put("age,sex,ill,nr,day\n" + strings.ReplaceAll(marked, "\n", ",1\n"))
 	d := w.declared()
-	p := study.Plan{Kind: "describe", Unit: privacy.Patient, SourceName: "ward", Schema: d.Schema,
-		Records: 50}
-	if err := d.Refuses(p); err == nil || !strings.Contains(err.Error(), "patient: none") {
-		t.Errorf("without a person's word: %v", err)
+	if r := w.Check(t.Context(), "ward"); r.Problem != "" {
+		t.Fatalf("as imported: %s", r.Problem)
 	}
-	if _, err := w.Declare(t.Context(), "ward", DeclareOptions{Vouch: true},
-		func(d *Declaration) error { d.By = "tester"; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	d, err := w.declaration("ward")
-	if err != nil || d.Patients != 60 || d.Refuses(p) != nil {
-		t.Errorf("with a person's word: %d patients, %v, %v", d.Patients, err, d.Refuses(p))
-	}
-	if !strings.Contains(d.ClaimText(), "no person has two records") {
-		t.Errorf("it claims %q", d.ClaimText())
-	}
-	r, err := w.AllRecords(p)
-	if err != nil || r.Len() != 60 {
-		t.Errorf("%d records of 60 persons, %v", r.Len(), err)
-	}
-	d.Patients, d.Mapping.Patient = 0, "" // as declared under an earlier version
-	if err := d.Refuses(p); err == nil || !strings.Contains(err.Error(), "declare the source again") &&
-		!strings.Contains(err.Error(), "declare it again") {
-		t.Errorf("an earlier declaration: %v", err)
+	for _, by := range study.Choices() {
+		name := w.patientsFile(d, by)
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, damaged := range [][]byte{append(slices.Clone(b[:len(b)-1]), ^b[len(b)-1]), nil, b} {
+			err := os.WriteFile(name, damaged, 0o600)
+			if damaged == nil {
+				err = os.Remove(name)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := w.Check(t.Context(), "ward")
+			if fine := r.Problem+r.WaitReason == ""; fine != slices.Equal(damaged, b) {
+				t.Errorf("by %q, %d of %d bytes: check says %q, %q", by, len(damaged), len(b),
+					r.Problem, r.WaitReason)
+			}
+		}
 	}
 }

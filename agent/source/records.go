@@ -33,7 +33,7 @@ func (s Sources) Open(d Declaration, p study.Plan) (*StudyRecords, error) {
 	}
 	var err error
 	file := s.importFile(d)
-	if p.Unit == privacy.Patient && !d.unnumbered() {
+	if p.Unit == privacy.Patient && !d.Mapping.Unnumbered() {
 		file = s.patientsFile(d, p.Choose)
 	}
 	if h.table, err = openTable(file, d.Schema.Coding()); err == nil {

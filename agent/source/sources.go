@@ -18,7 +18,9 @@ import (
 
 	"caucus/dataset"
 	"caucus/dataset/database"
+	"caucus/dataset/mapping"
 	"caucus/internal/textpage"
+	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -87,7 +89,9 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 	case d.Query != nil && (asked != d.Digest || source.Query.DSNFile != d.Query.DSNFile):
 		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
 	case d.ImportDigest != "" && (!exists(s.importFile(d)) ||
-		d.Patients > 0 && !d.unnumbered() && !exists(s.patientsFile(d, study.ByKey))):
+		slices.ContainsFunc(d.choices(), func(by study.Choice) bool {
+			return !exists(s.patientsFile(d, by))
+		})):
 		return fail("its import is gone, as after a restored backup")
 	case len(own.Differences(d.Schema)) > 0 || len(d.Schema.Differences(own)) > 0 ||
 		!reflect.DeepEqual(own.Format(), d.Schema.Format()):
@@ -142,6 +146,14 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 		return r
 	}
 	h.Close()
+	for _, by := range d.choices() {
+		one, err := s.Open(*d, study.Plan{Schema: d.Schema, Unit: privacy.Patient, Choose: by})
+		if err != nil {
+			r.Problem = err.Error()
+			return r
+		}
+		one.Close()
+	}
 	r.Problem = strings.Join(s.Problems(*d, h.SourceReading), "; ")
 	if d.Redeclare == RedeclareDaily {
 		digest = h.digest
@@ -185,7 +197,9 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if n := read.Records; n > 0 && read.Malformed == n {
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, n, len(read.columns))
 	}
-	read.Notes = append(read.Notes, patients.notes()...)
+	if own.Patient != "" && !m.Unnumbered() {
+		read.Notes = append(read.Notes, patients.notes()...)
+	}
 	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns,
 		read.Remarks(), read.SourceReading
 	r.patients = patients
@@ -193,6 +207,9 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		VouchedColumns: read.bound.Derived, Redeclare: source.Redeclare,
 		Source: name, File: source.File, Digest: read.digest, Form: read.form,
 		Schema: own, Mapping: m, Columns: read.columns, RecordsRead: read.Records, Records: RoundDown(read.Records, importDigits), Patients: RoundDown(len(patients.of), importDigits),
+	}
+	if m.Patient == mapping.OneRecord {
+		d.Patients = d.Records
 	}
 	if source.queries() {
 		q := source.Query
@@ -253,9 +270,6 @@ func (s Sources) Declare(ctx context.Context, name string, how DeclareOptions,
 	}
 	if len(d.VouchedColumns) > 0 && !how.Vouch {
 		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.VouchedColumns, ", ")))
-	}
-	if d.unnumbered() && how.Vouch {
-		d.Patients = d.Records
 	}
 	if d.Redeclare == "" {
 		if d.ImportDigest, err = into.write(r.seen, r.patients); err != nil {

@@ -225,7 +225,7 @@ func (rf *recordsFrom) patientsOf(t *dataset.Table, s dataset.Schema) *dataset.T
 	for _, i := range order {
 		number, _ := t.Cell(i, s.Patient)
 		party, _ := t.Cell(i, s.Party)
-		if who := [2]string{party, number}; number != "" && !seen[who] {
+		if who := [2]string{party, number}; number != "" && number != s.Missing && !seen[who] {
 			seen[who] = true
 			rows = append(rows, i)
 		}

@@ -131,15 +131,15 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*BoundMapping, error)
 	}
 	for _, name := range wanted {
 		rule, told := m.Columns[name]
-		if name == s.Patient && m.Patient == NoPatient {
+		if name == s.Patient && m.Unnumbered() {
 			if told {
-				return nil, fmt.Errorf("mapping: columns: %s: patient: none says that the file has no patient number: remove one of the two", name)
+				return nil, fmt.Errorf("mapping: columns: %s: patient: %s says that the file has no patient number: remove one of the two", name, m.Patient)
 			}
 			if name == s.Party {
-				return nil, fmt.Errorf("mapping: patient: none: %s is the schema's party column too: name its column in the file under columns", name)
+				return nil, fmt.Errorf("mapping: patient: %s: %s is the schema's party column too: name its column in the file under columns", m.Patient, name)
 			}
 			if _, _, ok := findColumn(name, columns); ok {
-				b.Notes = append(b.Notes, fmt.Sprintf("the file has a column %s, and patient: none leaves it out: each record counts for one patient", name))
+				b.Notes = append(b.Notes, fmt.Sprintf("the file has a column %s, and patient: %s leaves it out: each record counts for one patient", name, m.Patient))
 			}
 			b.targets = append(b.targets, target{name: name, at: -1})
 			continue

@@ -39,8 +39,10 @@ type Mapping struct {
 	// format, with a remark.
 	Dates dates.Layout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// Patient is "none" if the file has no patient number. Then each record counts as another
-	// patient, and a guarantee for a patient covers one record only. It is "exact" if numbers such
-	// as 1000 and 01000 are two patients. Otherwise they are one, as 1000.0 is.
+	// patient, and a guarantee for a patient covers one record only. It is "one-record" if the file
+	// has no patient number and no person has two records: whoever declares the source states
+	// that, and the source takes part in studies at unit patient. It is "exact" if numbers such as
+	// 1000 and 01000 are two patients. Otherwise they are one, as 1000.0 is.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Columns gives the source of schema columns. The default is the file's column with the same
 	// name.
@@ -92,8 +94,12 @@ type Rule struct {
 // The values of Mapping.Patient besides the empty one.
 const (
 	NoPatient     = "none"
+	OneRecord     = "one-record"
 	ExactPatients = "exact"
 )
+
+// Unnumbered reports whether the mapping says that the file has no patient number.
+func (m Mapping) Unnumbered() bool { return m.Patient == NoPatient || m.Patient == OneRecord }
 
 // Texts is a list of texts, or one text. A single NULL must be listed or quoted, otherwise it is no
 // text. In a list, NULL, ~, -9 and true are texts.
@@ -187,8 +193,8 @@ func (m Mapping) Validate() error {
 			return fmt.Errorf("dates: %w", err)
 		}
 	}
-	if !slices.Contains([]string{"", NoPatient, ExactPatients}, m.Patient) {
-		return fmt.Errorf("patient: %q: write none if the file has no patient number; else name its column under columns (exact: 1000 and 01000 are two patients)", m.Patient)
+	if !slices.Contains([]string{"", NoPatient, OneRecord, ExactPatients}, m.Patient) {
+		return fmt.Errorf("patient: %q: write none if the file has no patient number, or one-record if also no person has two records; else name its column under columns (exact: 1000 and 01000 are two patients)", m.Patient)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
 		if err := m.Columns[name].validate(); err != nil {

@@ -194,7 +194,7 @@ func (d *drafter) noPatient() bool {
 		}
 	}
 	d.out.Mapping.Patient = NoPatient
-	note := "nothing in the file was found for it, so the draft says patient: none: each record counts for one patient; where a patient has several records, what is proven covers each record, not the patient"
+	note := "nothing in the file was found for it, so the draft says patient: none: each record counts for one patient; where a patient has several records, what is proven covers each record, not the patient; if you know that no person has two records, write patient: one-record"
 	if left != "" {
 		note += ". If a column left over is a patient's number, name it under columns instead: " + left
 	}

@@ -49,7 +49,8 @@ doubtful matches, and the number of records that are not rows of the table.
 
 If no column of the file identifies patients, the draft says patient: none. Then each
 record counts as one patient; if a patient has several records, the guarantee covers
-each record, not the patient.
+each record, not the patient. If you know that no patient has several, write
+patient: one-record.
 
 With --query the records are the first 20,000 rows of the query of a source of the
 configuration (data:), in place of a file's.

@@ -37,9 +37,11 @@ Declare a source again to import it anew. The audit log records each declaration
 
 A quoted cell may hold line breaks. A record that is not a row of the table becomes an
 empty record. If the schema has a patient column and the file has none, write
-patient: none in the mapping: each record then counts as one patient. A source with
-redeclare: daily is not imported but read for each study, line by line: a quote ends
-with its line, and the number of records is rounded down to two digits.
+patient: none in the mapping: each record then counts as one patient. With
+patient: one-record you also state that no person has two records, and the source
+takes part in studies at unit patient. A source with redeclare: daily is not imported
+but read for each study, line by line: a quote ends with its line, and the number of
+records is rounded down to two digits.
 
 By declaring a source you state that each column of a record was computed from this
 record alone. A rank, or a score of a model that was trained on the other records,
@@ -89,7 +91,7 @@ nothing.`,
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask: you state what the command would ask")
 	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
-	cmd.Flags().BoolVar(&vouch, "vouch", false, "answer for columns that were computed from other records")
+	cmd.Flags().BoolVar(&vouch, "vouch", false, "answer for columns that were computed from other records, and for all of a query")
 	return cmd
 }
 
