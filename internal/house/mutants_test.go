@@ -994,6 +994,16 @@ var mutants = []mutant{
 		found: "TestPatientsAlone",
 	},
 	{
+		name: "patient: none says that no person has two records", room: "agent/source", file: "sources.go",
+		old: "if m.Patient == mapping.OneRecord {", new: "if m.Patient == mapping.OneRecord || m.Unnumbered() {",
+		found: "TestNoPatientNumber",
+	},
+	{
+		name: "a mark of a missing number is a patient", room: "dataset", file: "coding.go",
+		old: "if text == \"\" || text == missing {", new: "if text == \"\" {",
+		found: "TestCoding",
+	},
+	{
 		name: "a window at unit patient follows from the records", room: "agent/source", file: "declaration.go", in: "agent/site",
 		old: "return d.Patients", new: "return d.Records",
 		found: "TestWindowAtPatient",
