@@ -393,7 +393,7 @@ func TestNoPatientNumber(t *testing.T) {
 			(c.word == mapping.OneRecord) {
 			t.Errorf("%s: the declaring person states %q", c.word, d.ClaimText())
 		}
-		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward", Schema: d.Schema,
+		p := study.Plan{Kind: "describe", Unit: privacy.Patient, SourceName: "ward", Schema: d.Schema,
 			Records: 50}
 		r, err := w.AllRecords(p)
 		for _, err := range []error{d.Refuses(p), err} {
@@ -436,7 +436,7 @@ func TestMissingPatientNumber(t *testing.T) {
 			t.Errorf("%+v, %v, want %d patients and %q", r.Declared, err, c.patients, c.want)
 			t.Log(r.Remarks)
 		}
-		p := study.Plan{Kind: "describe", Unit: privacy.Patient, Data: "ward",
+		p := study.Plan{Kind: "describe", Unit: privacy.Patient, SourceName: "ward",
 			Schema: r.Declared.Schema}
 		if _, err := w.AllRecords(p); (err == nil) != (c.patients > 0) ||
 			err != nil && !strings.Contains(err.Error(), "when the file has them") {
