@@ -62,7 +62,7 @@ func NewCourier(c site.Config, pack []byte, out string) (*Agent, error) {
 	return a, nil
 }
 
-// PackOutcome is the result of reading a pack.
+// PackOutcome is what an agent did with a pack, a file that carries a study to the site.
 type PackOutcome struct {
 	Study    string        `json:"study"`
 	Plan     study.Hash    `json:"plan"`

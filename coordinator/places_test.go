@@ -90,9 +90,9 @@ func TestPromisedOnce(t *testing.T) {
 	}
 }
 
-// TestHalfIsEnded: a study's other half cannot come, so the operator ends the study after this
-// server's noise was drawn. The study says who was charged. Neither server draws again or gives out
-// a share, whatever anybody asks afterwards.
+// TestHalfIsEnded: the other server's share of a study's sum cannot come, so the operator ends the
+// study after this server drew its noise. The study says who was charged. Neither server draws
+// again or gives out a share, whatever anybody asks afterwards.
 func TestHalfIsEnded(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 2, nil)

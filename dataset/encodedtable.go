@@ -76,7 +76,7 @@ func (e *EncodedTable) Subset(rows []int) *EncodedTable {
 	return &EncodedTable{pickRows(e.Y, rows), e.places(rows), e.from}
 }
 
-// HasParty reports whether records have a party.
+// HasParty reports whether the schema names a party column, so that each record names its party.
 func (e *EncodedTable) HasParty() bool { return e.from.hasParty() }
 
 // Party is as in Records. Each call makes a list.

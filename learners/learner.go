@@ -106,7 +106,7 @@ func NewOrRandom(name string, rng *rand.Rand) (Learner, error) {
 	return New(name)
 }
 
-// ConstantModel predicts one class for every row.
+// ConstantModel predicts one class for every row. Learners return it if there is nothing to learn.
 type ConstantModel struct{ Class int }
 
 // Predict implements Model. Of x it reads only the number of rows.

@@ -141,7 +141,7 @@ func CallerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 	return CallerOfCertificate(chains[0][0])
 }
 
-// Addresses are those of a coordinator's replicas.
+// Addresses is a signed list of host:port at which a coordinator's replicas answer agents.
 type Addresses struct {
 	// Number grows with each list that the coordinator signs, so an older list, from a former
 	// leader, replaces no newer one. 0 means that the list has no number.

@@ -23,7 +23,7 @@ type BodyKeeper interface {
 // ErrNoSum is the error of a Keeper's NewSum.
 var ErrNoSum = errors.New("its contributions are kept and not added up: read their bodies")
 
-// Checker decides whether contributions are valid.
+// Checker decides whether contributions are valid, from a body and public terms alone.
 type Checker interface {
 	// Check returns an error that wraps ErrContribution if a body is invalid. It is called when a
 	// body arrives.

@@ -55,7 +55,7 @@ type ColumnSummary struct {
 	distance float64
 }
 
-// ClassCount counts the records of a class.
+// ClassCount counts the records of a class, exactly, so it is for the site only.
 type ClassCount struct {
 	Class   string `json:"class"`
 	Records int    `json:"records"`

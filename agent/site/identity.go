@@ -18,7 +18,8 @@ func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yam
 // to the coordinator.
 func NewestSignedFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
-// Identity reads this agent's identity and party name.
+// Identity reads this agent's identity and party name from the state folder. It fails with advice
+// if the agent is not enrolled.
 func Identity(c Config) (protocol.Identity, study.PartyID, error) {
 	id, err := protocol.LoadIdentity(IdentityFile(c))
 	if errors.Is(err, fs.ErrNotExist) {

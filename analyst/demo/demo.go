@@ -91,7 +91,7 @@ type Ledger struct {
 	Units  []journal.Spending `json:"units"`
 }
 
-// Study is one study run between daemons.
+// Study is one study of the demo, with its release compared with the truth.
 type Study struct {
 	Name        string          `json:"name"`
 	About       string          `json:"about"`

@@ -40,7 +40,7 @@ func newFigures(all []study.ReportFigure) []figureGroup {
 	return groups
 }
 
-// NewFigure draws a figure.
+// NewFigure draws a figure as SVG, with its legend and a table of the plotted numbers.
 func NewFigure(f study.ReportFigure) *Figure {
 	// safe: figureSVG escapes its texts
 	drawn := Figure{Picture: template.HTML(figureSVG(f)), Caption: f.Caption,

@@ -204,8 +204,8 @@ func TestCarriedIsSent(t *testing.T) {
 			stops = append(stops,
 				background(ctx, t, world, "agent", "run", "--config", name+".yaml"))
 		}
-		// Carried answers belong to a pack from before the start. Once all are in, the parties that
-		// sent them are waived.
+		// The carried answers belong to a pack that was made before this coordinator started. So it
+		// waits for their parties to call. Once all answers are accepted, the operator waives that.
 		for len(carried) > 0 && ctx.Err() == nil &&
 			caucus(ctx, world, "study", "waive", "ward").Run() != nil {
 			time.Sleep(50 * time.Millisecond)

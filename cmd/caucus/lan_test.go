@@ -77,7 +77,8 @@ func newLAN(t *testing.T) *lan {
 	return l
 }
 
-// on is what stands before a command, for bash, that runs on a machine. exec keeps its number.
+// on returns the words that make bash run a command on a machine. They replace the process by exec,
+// so the process number stays.
 func (l *lan) on(name string) string { return fmt.Sprintf("nsenter -t %d -n ", l.pids[name]) }
 
 func (l *lan) run(command string) {
@@ -115,7 +116,8 @@ echo "host all all 10.77.0.0/24 trust" >>primary/pg_hba.conf
 `, 1)
 }
 
-// functions are bash's: a replica runs on its machine.
+// functions returns a function of bash that is called instead of caucus, and runs each replica on
+// its own machine.
 func (l *lan) functions() string {
 	cases := ""
 	for _, name := range replicaNames[:3] {

@@ -149,7 +149,8 @@ func (m *mistakes) eventually(line string) {
 	}
 }
 
-// toldBefore holds former messages, by command or by mistake.
+// toldBefore holds the messages that earlier versions gave, by command or by mistake. The table
+// shows them beside those of today.
 var toldBefore = map[string]string{
 	"unknown flag":                                          "unknown flag: --…",
 	"flag without its value":                                "flag needs an argument: --epsilon",

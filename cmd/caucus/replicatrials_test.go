@@ -182,7 +182,7 @@ func within(is func() bool) bool {
 	return true
 }
 
-// figures are the times that something took.
+// figures are durations of the same event, one for each trial.
 type figures []time.Duration
 
 func (f figures) String() string {
@@ -199,10 +199,10 @@ func (f figures) bounds() bounds {
 	return bounds{f[len(f)/2], f[len(f)-1]}
 }
 
-// bounds are the median and the longest of times.
+// bounds are the median and the longest of several durations, as measured or as allowed.
 type bounds struct{ median, worst time.Duration }
 
-// trial is a fault of the leader, and what it may cost.
+// trial is a fault of the leader, and the longest pauses that it may cause.
 type trial struct {
 	name  string
 	times int

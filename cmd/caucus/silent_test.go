@@ -87,7 +87,7 @@ func TestNoTermIsSilent(t *testing.T) {
 			"made": {"parties": "3", "simulate.generate": "350"}, "file": {"parties": "3", "train": "wards.csv", "schema": "schema.yaml"},
 		} {
 			maps.Copy(base, own[kind])
-			before := map[string]string{} // output, by the other terms
+			before := map[string]string{} // output without the term, by the other terms given
 			for _, term := range offered {
 				if records == "file" && !testlevel.Long() && !term.IsFile() &&
 					!strings.HasPrefix(term.Key, "simulate.") {

@@ -105,7 +105,7 @@ func (m Mapping) Unnumbered() bool { return m.Patient == NoPatient || m.Patient 
 // text. In a list, NULL, ~, -9 and true are texts.
 type Texts []string
 
-// UnmarshalYAML keeps every scalar as it was written.
+// UnmarshalYAML takes one text or a list. It keeps each as written, so 007 stays 007.
 func (t *Texts) UnmarshalYAML(n *yaml.Node) error {
 	nodes := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {

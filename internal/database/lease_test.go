@@ -19,7 +19,8 @@ import (
 	"caucus/internal/testserver"
 )
 
-// led is a database of notes in PostgreSQL, and how to open it for a leader.
+// led makes a PostgreSQL database with one table of notes. lead waits until a process of that name
+// leads and opens the database for it; open opens it under a lease that is held already.
 func led(t *testing.T) (at string, lead func(name string) (*Lease, *DB), open func(*Lease) *DB) {
 	at = testserver.Database(t)
 	lead, open = leads(t, at)

@@ -25,7 +25,7 @@ func QueryAll[T any](ctx context.Context, tx *sql.Tx, to func(*T) []any, query s
 	return all, rows.Err()
 }
 
-// ScanHash scans a value of 32 bytes.
+// ScanHash returns a scanner into *to. It refuses a value of another length than 32 bytes.
 func ScanHash[H ~[32]byte](to *H) sql.Scanner {
 	return scanner(func(v any) error {
 		b, _ := v.([]byte)

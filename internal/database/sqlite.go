@@ -102,7 +102,7 @@ func (d *DB) Update(ctx context.Context, fn func(*sql.Tx) error) error {
 	return within(ctx, d.Write, nil, fn)
 }
 
-// View runs fn on a snapshot.
+// View runs fn in a transaction that only reads. All its reads see the same committed state.
 func (d *DB) View(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err := d.Guard.holds(); err != nil {
 		return err

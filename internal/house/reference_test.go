@@ -74,7 +74,8 @@ type reference struct {
 
 func (r *reference) line(s string) { r.lines = append(r.lines, s) }
 
-// file starts a file: its keys, and then those of what stands under them.
+// file writes the section of a configuration file: a table of its keys, then one for each key that
+// has keys of its own.
 func (r *reference) file(name, says, room, typeName string, defaults any) {
 	r.line("")
 	r.line("## " + name)

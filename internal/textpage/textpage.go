@@ -15,7 +15,7 @@ type Page []Line
 // Line is a line of a page. Without a name it continues the line before.
 type Line struct{ Name, Text string }
 
-// Add appends a line.
+// Add appends a line. name may be empty, for a line that continues the one before.
 func (p *Page) Add(name, format string, args ...any) {
 	*p = append(*p, Line{name, Printable(fmt.Sprintf(format, args...))})
 }

@@ -260,7 +260,8 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen("tcp", bound(address))
 }
 
-// NewServer returns a server with short timeouts.
+// NewServer returns a server whose timeouts end slow requests, because pages are small. Its errors
+// go to log.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,

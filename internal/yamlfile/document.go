@@ -145,7 +145,7 @@ func (d *Document) Find(keys ...string) *yaml.Node {
 	return n
 }
 
-// Remove removes a top-level key.
+// Remove removes a top-level key with its value; nothing if the key is absent.
 func (d *Document) Remove(key string) {
 	for i := 0; d.root.Kind == yaml.MappingNode && i+1 < len(d.root.Content); i += 2 {
 		if d.root.Content[i].Value == key {

@@ -12,7 +12,7 @@ import (
 	"caucus/privacy"
 )
 
-// Spending is a ledger's spending at one unit.
+// Spending is a ledger's spending at one unit, in numbers that JSON can hold.
 type Spending struct {
 	Unit    privacy.Unit `json:"unit"`
 	Charges int64        `json:"charges"`

@@ -8,7 +8,7 @@ import (
 	"caucus/protocol/pb"
 )
 
-// ClockReport is a coordinator's clock.
+// ClockReport says what time it is for a coordinator, and whether the coordinator trusts that.
 type ClockReport struct {
 	// Now is the coordinator's time, and Skew is its lead over this machine's clock.
 	Now  time.Time

@@ -50,7 +50,7 @@ const (
 	StatusRevoked  = "revoked"
 )
 
-// Member is a party or an operator.
+// Member is a party or an operator as the coordinator lists it, also if only invited.
 type Member struct {
 	Name    string        `json:"name"`
 	Role    protocol.Role `json:"role"`

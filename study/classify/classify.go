@@ -203,7 +203,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// Task is the task of a classify study.
+// Task is a classify plan with its pool: how a site makes ballots, moments or means of records.
 type Task struct{ bodies.Task }
 
 // New makes a Task. It prepares the pool for mechanisms on votes: the noise weights of its rows for

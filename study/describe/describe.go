@@ -230,7 +230,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// Task is the task of a describe plan.
+// Task is a describe plan with its pool: how a site counts records by column, group and bin.
 type Task struct {
 	bodies.Task
 	Counted *counts

@@ -122,7 +122,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// Task is an evaluate study's task.
+// Task is an evaluate plan with its model: how a site scores records and counts them by score.
 type Task struct {
 	bodies.Task
 	Histograms *Histograms // its statistic

@@ -91,7 +91,7 @@ type SelectionRule struct {
 	SetColumn bool
 }
 
-// NewRecords makes the names of a party's records.
+// NewRecords computes a keyed hash of each of a party's records. Selections follow these hashes.
 func NewRecords(rule SelectionRule, records *dataset.Records, siteKey []byte) *Records {
 	study := hmac.New(sha256.New, siteKey)
 	study.Write([]byte("study\x00"))

@@ -51,7 +51,7 @@ func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 	return st
 }
 
-// Event is something that happened to a study.
+// Event is something that happened to a study: an input of Step. The driver makes it.
 type Event interface{ event() }
 
 type (

@@ -48,7 +48,7 @@ func DealProbabilities(skew float64, expected []float64, classes int) [][]float6
 		deal[j][j] = skew
 	}
 	if expected == nil {
-		return deal // the classes are equally many, so rows and columns sum to 1 already
+		return deal // the classes have equal shares, so rows and columns sum to 1 already
 	}
 	if skew == 1 { // each set has one class, so no scaling changes the sizes
 		return deal

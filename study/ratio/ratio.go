@@ -343,7 +343,7 @@ func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int
 	return sets
 }
 
-// Task is the task of a ratio plan.
+// Task is a ratio plan with its pool: how a site divides records into sets and publishes each.
 type Task struct {
 	study.TaskBase
 	Design Design

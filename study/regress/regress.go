@@ -140,7 +140,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
-// Words say what is added up.
+// Words say what a site adds up, what leaves it, and what a lying party can do to the sum.
 func (Kind) Words(p study.Plan) study.Words {
 	t := study.TermsOf[Terms](p)
 	outcome := t.Outcome
@@ -166,13 +166,13 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// Task is the task of a regress plan.
+// Task is a regress plan with its pool: how a site sums products of standardised columns.
 type Task struct {
 	bodies.Task
 	Moments *Moments
 }
 
-// New makes the task of a checked plan.
+// New makes the task of a checked plan. It fails if the pool does not support the plan's columns.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	m, err := newMoments(p, pool)
 	if err != nil {

@@ -269,7 +269,7 @@ func (l Layout) GroupShares(pool *auxdata.Pool) []float64 {
 	return out
 }
 
-// Words say what is counted.
+// Words say what a site counts, what leaves it, and what a lying party can do to the counts.
 func (Kind) Words(p study.Plan) study.Words {
 	t := study.TermsOf[Terms](p)
 	leaves := fmt.Sprintf("how many of this site's records have %s = %s, and how many were last seen without it, in each of %d public intervals of %s", t.Event.Column, t.Event.Is, len(t.ends()), t.Axis())
@@ -300,7 +300,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// Task is the task of a survival plan.
+// Task is a survival plan: how a site counts events and censored records by interval and group.
 type Task struct {
 	bodies.Task
 	Counted *Counts

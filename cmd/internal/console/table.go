@@ -36,7 +36,7 @@ func (t Table) Add(cells ...string) {
 	fmt.Fprintln(t.w)
 }
 
-// Render writes the table.
+// Render writes header and rows with aligned columns. Nothing is written before.
 func (t Table) Render() { t.w.Flush() }
 
 // Counted formats a number of things, for example "2 parties" or "1 party".

@@ -59,7 +59,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	cmd.SuggestionsMinimumDistance = 2 // letters; cobra sets its default too late for this call
+	cmd.SuggestionsMinimumDistance = 2 // as cobra has it, which sets it only after this call
 	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
 		return Usagef("%s has no verb %q; did you mean %s? See %s --help", cmd.CommandPath(), args[0], strings.Join(meant, " or "), cmd.CommandPath())
 	}

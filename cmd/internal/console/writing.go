@@ -312,7 +312,7 @@ func (c *Console) stop() {
 	}
 }
 
-// WriteText is Write for a text.
+// WriteText writes a text as Write does: to stdout for "-", else to a file, whole or not at all.
 func (c *Console) WriteText(name string, text []byte) error {
 	return c.Write(name, func(w io.Writer) error { _, err := w.Write(text); return err })
 }

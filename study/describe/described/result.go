@@ -38,7 +38,7 @@ type Count struct {
 	Share *Estimate `json:"share"`
 }
 
-// Group is one level of the grouping column.
+// Group is one level of the grouping column, with its noisy number of records.
 type Group struct {
 	Level string `json:"level"`
 	Count

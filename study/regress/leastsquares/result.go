@@ -13,7 +13,7 @@ import (
 	"caucus/study/regress"
 )
 
-// Table is the result of a regress study.
+// Table is the result of a regress study: coefficients of least squares with 95 % intervals.
 type Table struct {
 	// Records is the public number of all records, also those that drop out. At unit party it is
 	// private, and 0 here.

@@ -12,7 +12,8 @@ import (
 	"caucus/study/survival"
 )
 
-// Table is the result of a survival study.
+// Table is the result of a survival study: a survival curve for each group, and comparisons. It is
+// computed from noisy counts, so every number has an interval.
 type Table struct {
 	// Records is the public number of all records, also those that fail the condition. At unit
 	// party it is private, and 0 here.
@@ -36,7 +37,7 @@ type Table struct {
 	Compared []Comparison `json:"compared,omitempty"`
 }
 
-// Group is the curve of one level.
+// Group is the survival curve of one level of the grouping column, with noisy counts of records.
 type Group struct {
 	Level      string  `json:"level"`
 	Records    float64 `json:"records"` // with noise

@@ -51,7 +51,7 @@ type Finding struct {
 	Text    string  `json:"says"`
 }
 
-// AnyFails reports whether a claim is false.
+// AnyFails reports whether a finding has the verdict Fails; Unchecked claims do not count.
 func AnyFails(all []Finding) bool {
 	return slices.ContainsFunc(all, func(f Finding) bool { return f.Verdict == Fails })
 }
