@@ -72,7 +72,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err := p.SetTerms(t); err != nil {
 		return err
 	}
-	p.CompleteNoise(s, boundOf(*p, t), 2*manyBins*t.histograms())
+	p.CompleteNoise(s, boundOf(*p, t), 2*DefaultBins*t.histograms())
 	return nil
 }
 

@@ -76,9 +76,12 @@ func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// DefaultBins is the default number of bins of scores. Package judged takes fewer with subgroups or
+// much noise.
+const DefaultBins = 20
+
 const (
-	manyBins = 20  // default bins; package judged takes fewer with subgroups or much noise
-	maxBins  = 100 // noise hides finer bins
+	maxBins = 100 // noise hides finer bins
 	// keep a plan readable and a contribution below a megabyte
 	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16
 	// binning.LogOdds moves probabilities off 0 and 1 by less

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// default bins; default bins with subgroups or much noise
-	manyBins, fewBins = 20, 10
+	fewBins = 10 // the default with subgroups or much noise, in place of evaluate.DefaultBins
 	// standard deviation of a forecast AUC above which Tune takes fewBins
 	coarse = 0.02
 )
@@ -28,7 +27,7 @@ func (Results) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	}
 	bins := t.Bins
 	if bins == 0 {
-		bins = manyBins
+		bins = evaluate.DefaultBins
 		if len(t.By) > 0 {
 			bins = fewBins
 		}
