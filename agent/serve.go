@@ -17,7 +17,8 @@ import (
 )
 
 // serve does for one study what can be done now. Each step starts from the files in the study's
-// dossier and leaves a file there. So the next call continues after a crash between any two steps.
+// study folder and leaves a file there. So the next call continues after a crash between any two
+// steps.
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	d := a.site.Studies.Folder(o.Hash)
 	switch {

@@ -119,8 +119,9 @@ func TestFeatureBound(t *testing.T) {
 	}
 }
 
-// TestCountedBound: over all pairs of neighbours, each counted or not, CountedSums moves by at most
-// the bound. With numeric columns alone, where this bound exceeds that of Sums, it is attained.
+// TestCountedBound: over all pairs of neighbours, each counted or not, SumsWithCount moves by at
+// most the bound. With numeric columns alone, where this bound exceeds that of Sums, it is
+// attained.
 func TestCountedBound(t *testing.T) {
 	all := designs(t)
 	numbers := tiltSchema()

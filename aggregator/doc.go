@@ -33,7 +33,7 @@
 //   - The size of everything that a server stores or sends about a contribution follows from the
 //     plan and the declared weight. An upload is deleted when its verdict is stored, and messages
 //     and sum are deleted when the study is released or fails. A coordinator tells its helper of
-//     the failure (Tell).
+//     the failure (ReportFailure).
 //
 // # What a Server cannot do
 //

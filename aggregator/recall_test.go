@@ -262,7 +262,8 @@ func TestShownWhileBehind(t *testing.T) {
 							return err
 						}
 						w.stop(shares.Helper)
-						// what was shown lifts no helper over its head file
+						// the helper still lacks what its head file knows: a share that was shown
+						// does not help
 						must(0, w.start(shares.Helper))
 					}
 					return ErrBehind

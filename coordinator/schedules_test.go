@@ -79,7 +79,7 @@ type operation struct {
 	do   func(*trial, []string)
 }
 
-// operations are all kinds of lines.
+// operations are the kinds of lines that a schedule may have, by their first word.
 var operations = map[string]operation{
 	"open":       {drawStudy, (*trial).open},
 	"contribute": {func(r *rand.Rand, s schedule) string { return drawBoth(r, s) + pick(r, fates) }, (*trial).contribute},

@@ -287,7 +287,7 @@ type invited struct {
 // violation is a rule that did not hold.
 type violation struct{ rule, detail string }
 
-// broken stores the first rule that does not hold.
+// broken fails the trial: it stores the first rule that was found broken, with what was seen.
 func (t *trial) broken(rule, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

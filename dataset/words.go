@@ -31,7 +31,7 @@ func (m Map) Describe() string {
 	return before + fmt.Sprintf("%s: %d features of %d numbers", m.Kind, m.Dim(), m.Inputs)
 }
 
-// mostFilled is how many columns FilledWords names.
+// mostFilled is how many columns FilledText names.
 const mostFilled = 12
 
 // FilledText says what stands for missing cells in studies that do not count them: the middle of a

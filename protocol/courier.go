@@ -94,7 +94,7 @@ func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
 // farAhead is how far a notice's time may be ahead of this machine's clock. A notice from further
-// ahead is not stored. The agent's ledger has the same limit for dates (MaxDatedSkew in
+// ahead is not stored. The agent's ledger has the same limit for dates (MaxYearSkew in
 // agent/site).
 const farAhead = time.Hour
 

@@ -105,7 +105,8 @@ func TestLaplaceUnderADelta(t *testing.T) {
 	}
 }
 
-// TestInYear: a ledger at the yearly limit takes exactly InYear releases and refuses the next.
+// TestInYear: a ledger at the yearly limit takes exactly ReleasesAYear releases and refuses the
+// next.
 func TestInYear(t *testing.T) {
 	p := study.Plan{Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Minimum: 10, Records: 1000}
 	all, err := p.NoiseCosts(histogram(2), 20)

@@ -129,7 +129,7 @@ func (t TaskBase) Words() Words { return t.words }
 // Mechanisms that send sums (cross, means, entropy, embeddings, counts, labels) read each record
 // once, at a cost that does not depend on its values. learners.TrainingSteps bounds classifiers.
 // For mechanism logistic, the bound counts the iterations that aggregation.MinimiseVoteRisk takes
-// in practice; SolveSurely itself stops after a larger public number.
+// in practice; MinimiseVoteRisk itself stops after a larger public number.
 func (t TaskBase) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(t.plan.Schema.Dim())
 	dim, rows, classes := float64(t.plan.Map.Dim()), float64(t.pool.Rows()),

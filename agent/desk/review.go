@@ -20,7 +20,7 @@ import (
 )
 
 // Progress says how far a study is at this site, in words for a person. It is read from the
-// dossier, policy and ledger, and from no record.
+// study folder, policy and ledger, and from no record.
 type Progress string
 
 // Stages in the order in which a study passes them; a refusal, a release and a closing end it.
@@ -160,7 +160,7 @@ type UnitBudget struct {
 	SpentAfter  *float64 `json:"after_epsilon"`
 }
 
-// describe fills in the facts from plan, policy and dossier.
+// describe fills in the facts from plan, policy and study folder.
 func (k *Desk) describe(d site.StudyFolder, h study.Hash, p study.Plan) Review {
 	r := Review{
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,

@@ -21,11 +21,11 @@ import (
 //
 // Proof note. Claim: the metrics and the readiness are a function of plans, policy, ledger,
 // declarations, persons, clocks and the coordinator's answers, and of no record.
-//   - A study's progress is read only from files of its dossier that people or the coordinator
+//   - A study's progress is read only from files of its study folder that people or the coordinator
 //     make, or that are made at moments fixed before the records are read. The files about an odd
-//     source or missing votes (FileUnread, FileOdd, FileNoVotes) are not read. The number of late
-//     contributions is published. It is assumed (window) to follow from the machine alone, and all
-//     statements about time rest on that assumption.
+//     source or missing votes (FileReadFailure, FileSourceRemarks, FileVoteFailure) are not read.
+//     The number of late contributions is published. It is assumed (window) to follow from the
+//     machine alone, and all statements about time rest on that assumption.
 //   - Metrics reads at the end of a poll, never in a window. A scrape gets the values of that
 //     moment, and touches neither state nor ledger.
 //   - There are no metrics of the process, because its time and memory depend on learning from the

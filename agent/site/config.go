@@ -190,7 +190,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Studies is the folder of all dossiers, below the state folder.
+// Studies is the folder of all study folders, below the state folder.
 func (c Config) Studies() StudyFolders { return StudyFolders{filepath.Join(c.State, "studies")} }
 
 // Sources are the configured sources, with their declarations.

@@ -12,7 +12,7 @@
 //   - A ledger that is missing, or older than the site's contributions, charges nothing. Reconcile
 //     charges the entries that a restored ledger lost.
 //   - An approval counts for the plan and declaration that the person was shown (Approvers).
-//   - No command calls the coordinator while an agent on the folder is silent (Speak).
+//   - No command calls the coordinator while an agent on the folder is silent (LockCalls).
 //
 // # In which order to read it
 //
@@ -20,6 +20,6 @@
 //
 //  1. learner.go, studyfolder.go, config.go (the configuration); syslog.go, syslog_windows.go,
 //     audit.go; steptime.go (this machine's speed); site.go, which opens all of them.
-//  2. facts.go (what dossiers contain), cost.go (price and time), ledger.go (what was spent),
+//  2. facts.go (what study folders contain), cost.go (price and time), ledger.go (what was spent),
 //     identity.go (who this site is, and whether it may call); evidence.go, reconcile.go.
 package site

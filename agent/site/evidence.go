@@ -100,8 +100,8 @@ func openJournal(c Config) (*journal.Journal, error) {
 	return journal.OpenSQLite(LedgerFile(c))
 }
 
-// LedgerHeads returns the heads of this site's ledger that its dossiers hold, one for each upload,
-// in order. Heads stored by older versions have no hash.
+// LedgerHeads returns the heads of this site's ledger that its study folders hold, one for each
+// upload, in order. Heads stored by older versions have no hash.
 func (e *Evidence) LedgerHeads() ([]privacy.Head, error) {
 	heads, _, err := e.state.Studies.heads()
 	slices.SortFunc(heads, func(a, b privacy.Head) int {

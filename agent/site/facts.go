@@ -43,9 +43,9 @@ func (sf StudyFolder) receipt() (protocol.Receipt, error) {
 	return protocol.Receipt{Document: kept.Signed, Signature: kept.Signature}, nil
 }
 
-// releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed
-// the release. named, if not nil, caches them, because a site with years of releases reads them at
-// each receipt.
+// releaseHeads lists the ledger entries that a study folder's release names, if the coordinator
+// signed the release. named, if not nil, caches them, because a site with years of releases reads
+// them at each receipt.
 func (sf StudyFolder) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
 	info, err := os.Stat(filepath.Join(sf.Dir, FileRelease))
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Site holds this machine's state: configuration, ledger, shard key and dossiers. It uses no
+// Site holds this machine's state: configuration, ledger, shard key and study folders. It uses no
 // network.
 type Site struct {
 	Config   Config

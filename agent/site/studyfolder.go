@@ -21,7 +21,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Files of a dossier. Each holds one fact, and is complete if it exists.
+// Files of a study folder. Each holds one fact, and is complete if it exists.
 const (
 	FilePlan          = "plan.json" // canonical bytes
 	FilePlanSignature = "plan.sig"  // the coordinator's signature on them
@@ -131,7 +131,7 @@ func (s StudyFolders) Released() ([]study.Hash, error) {
 	}), nil
 }
 
-// Folders lists all dossiers, with or without a plan.
+// Folders lists all study folders, with or without a plan.
 func (s StudyFolders) Folders() ([]StudyFolder, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

@@ -49,8 +49,8 @@ const leastR2 = 0.25
 // private records from the weighted pool's law adds 1/n of the residual's variance.
 //
 // The interval covers all these errors and the shift that Untold estimates, by Student's t with
-// Untold.Columns degrees of freedom. Each error is cut at its largest possible value, because under
-// much noise the first-order formula exceeds that.
+// UnreleasedShift.Columns degrees of freedom. Each error is cut at its largest possible value,
+// because under much noise the first-order formula exceeds that.
 func (w *WeightErrors) EstimateMean(b []float64, u UnreleasedShift) QueryEstimate {
 	n, d := w.x.Dims()
 	total := w.x.Total(w.weight)

@@ -29,7 +29,7 @@ type NoisyNumber struct{ Value, Variance float64 }
 // EstimateRatio estimates above/below, two numbers with independent noises. perRecord is the
 // variance of what one record adds to above − (above/below)·below, for the sampling error. The
 // intervals are Fieller's (1954): all x for which above − x·below is within 1.96 standard
-// deviations of 0. EstimateRatio returns nil (unknown) if below is less than LeastTotal standard
+// deviations of 0. EstimateRatio returns nil (unknown) if below is less than MinTotalSDs standard
 // deviations of its noise.
 func EstimateRatio(above, below NoisyNumber, perRecord float64) *Estimate {
 	n := below.Value

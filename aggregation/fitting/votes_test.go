@@ -23,7 +23,7 @@ func TestConstantModel(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		released, public []float64
-		noise            float64 // of a share
+		noise            float64 // standard deviation of a vote share
 		want             []float64
 	}{
 		"two classes":                {released: []float64{.2, .8}, noise: .01, want: []float64{.2, .8}},

@@ -32,7 +32,7 @@ type Set struct {
 // Options say how sets are compared. Set exactly one of Kernel and Fourier. With a kernel the model
 // compares and keeps rows; with a Fourier map it compares and keeps mean embeddings.
 type Options struct {
-	Estimator  string // "" means ClassMeans
+	Estimator  string // "" means EstimatorClassMeans
 	Kernel     Kernel
 	Fourier    *embedding.Fourier
 	Confidence float64 // confidence of each class's interval; 0 means 0.95

@@ -13,7 +13,7 @@ import (
 
 // WidthOptions configure SelectWidth.
 type WidthOptions struct {
-	Estimator string // "" means ClassMeans
+	Estimator string // "" means EstimatorClassMeans
 	// SquaredDistance is a public squared distance (MedianSquaredDistance); widths are
 	// 2^k/SquaredDistance, k = −5..5.
 	SquaredDistance float64

@@ -103,7 +103,7 @@ func IsHelperFolder(dir string) bool {
 }
 
 // HasCoordinatorKey reports whether the coordinator's key is given. New refuses to start without
-// it; where only the key's code is known, Learn comes first.
+// it; where only the key's code is known, PinCoordinator comes first.
 func (c Config) HasCoordinatorKey() bool { return c.Coordinator != protocol.SignerKey{} }
 
 func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }

@@ -73,7 +73,7 @@ func interval(n validation.Number) []float64 {
 	return []float64{n.Value, n.Low, n.High, n.SD, n.NoiseSD}
 }
 
-// Columns are the names of all columns.
+// Columns are the names of all columns, in the order of a row's cells.
 func (f Frame) Columns() []string { return slices.Concat(f.Texts, f.Numbers) }
 
 // CSV writes a header and a row for each number. An empty cell is no number.

@@ -174,8 +174,8 @@ func (c *Cluster) away() []string {
 	return slices.Sorted(maps.Keys(at))
 }
 
-// UpdateState changes what this replica says of itself. The others hear it soon; Say does not wait
-// for that.
+// UpdateState changes what this replica says of itself. The others hear it soon; UpdateState does
+// not wait for that.
 func (c *Cluster) UpdateState(change func(*State)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

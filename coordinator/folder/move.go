@@ -70,8 +70,8 @@ func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
 	if _, err := ParseConfig(text); err != nil {
 		return 0, err
 	}
-	// PostgreSQL does not overwrite deleted rows, so AskAgain deletes ballots in clear before the
-	// copy
+	// PostgreSQL does not overwrite deleted rows, so RequestBallotsAgain deletes ballots in clear
+	// before the copy
 	store, err := records.Open(c.Path(StoreFile))
 	if err == nil {
 		_, err = store.RequestBallotsAgain(ctx, c.WithDefaults().Clock.Now())

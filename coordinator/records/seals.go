@@ -23,7 +23,7 @@ import (
 // can thus read its ballots. Once the study is over, the leader forgets its key, and so does each
 // replica when it hears of that: one that is cut off, when it hears a leader again, leads or ends.
 // After that, nobody can read a ballot from PostgreSQL's disk, log or backup. A leader that lacks
-// keys asks the parties for the same bytes again (AskAgain).
+// keys asks the parties for the same bytes again (RequestBallotsAgain).
 type StudyKeys struct {
 	mu      sync.Mutex            // guards the rest
 	of      map[study.Hash][]byte // empty for a study that needs no key
@@ -143,9 +143,9 @@ func (st *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 }
 
 // unreadable returns the running studies with noise at the coordinator of which something is stored
-// that this process cannot decrypt. All of a study is under one key, because AskAgain deletes
-// everything before the study gets another key. So it is enough to decrypt one thing, and damage to
-// another is found by its digest.
+// that this process cannot decrypt. All of a study is under one key, because RequestBallotsAgain
+// deletes everything before the study gets another key. So it is enough to decrypt one thing, and
+// damage to another is found by its digest.
 func (st *sqlTx) unreadable() (rows []Study, err error) {
 	all, err := st.Studies()
 	for _, row := range all {

@@ -118,7 +118,8 @@ func (w *watched) visit(t *testing.T) string {
 	return reply.Request.URL.String()
 }
 
-// add stores a study of three parties in a state. what changes its plan.
+// add stores a study of three parties in a state, of which some have contributed. alter changes its
+// plan.
 func (w *watched) add(t *testing.T, state study.State, alter func(*study.Plan),
 	received ...study.PartyID) study.Hash {
 	t.Helper()

@@ -44,7 +44,7 @@ const (
 type Format struct {
 	Kind        FileType    `json:"kind"`
 	Compression Compression `json:"packing,omitempty"`
-	// Encoding of text, as one of the names that Written accepts.
+	// Encoding of text, as one of the names that TextFormat accepts.
 	Encoding string `json:"encoding,omitempty"`
 	// Width is the number of cells of a row of text: of the names, or more if nearly all of the
 	// first rows end in as many empty cells after them. 0 in declarations of earlier versions: any
@@ -248,7 +248,7 @@ func checkWorkbook(r io.ReaderAt, size int64) error {
 
 // EncodingError reports text that is not in the given encoding, or not in UTF-8 by default.
 type EncodingError struct {
-	LikelyEncoding string // the probable encoding, a name that Written accepts
+	LikelyEncoding string // the probable encoding, a name that TextFormat accepts
 	words          string
 }
 

@@ -30,8 +30,8 @@ type Suggestion struct {
 
 // Suggest drafts a mapping from column names, contents (numbers, dates, levels) and common
 // synonyms. written is the mapping with which the table was read, typed are the file's columns that
-// [Watched.Typed] returns. The result depends on the records, so only show it to those who may see
-// the file.
+// [NumberWatcher.NumberColumns] returns. The result depends on the records, so only show it to
+// those who may see the file.
 func Suggest(t *dataset.Table, s dataset.Schema, written Mapping, typed ...string) Suggestion {
 	d := drafter{
 		typed: typed,

@@ -83,7 +83,7 @@ func TestEndSilent(t *testing.T) {
 	if !must(watcher.EndSilentLeader(ctx, old.Epoch()-1, 200*time.Millisecond)) {
 		t.Fatal("a silent leader was not ended")
 	}
-	soon, stop := context.WithTimeout(ctx, 30*time.Second) // less than idle
+	soon, stop := context.WithTimeout(ctx, 30*time.Second) // less than the time after which a silent session is ended
 	defer stop()
 	next, err := AcquireLease(soon, at, "next", true, func(error) {})
 	if err != nil {

@@ -130,8 +130,8 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 		o.lambda(ballots),
 		outputTolerance)
 	if err != nil {
-		// Impossible in exact arithmetic (see SolveSurely). Release a constant, because a refusal,
-		// or a solution at an unknown distance from the minimiser, could reveal votes.
+		// Impossible in exact arithmetic (see MinimiseVoteRisk). Release a constant, because a
+		// refusal, or a solution at an unknown distance from the minimiser, could reveal votes.
 		w = mat.NewDense(o.pool.Dim(), columns, nil)
 	}
 	raw := w.RawMatrix().Data

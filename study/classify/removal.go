@@ -13,9 +13,9 @@ import (
 //     of a removed record; nothing takes the place of a removed party.
 //   - Lemma, cross at unit record: a record is one lattice row in the block of one class, and an
 //     empty record adds nothing. So removal moves the sums by this row: squared L2 at most 2⁴⁰,
-//     half of CrossL2sq. The row has d cells, so its L1 norm is at most √d times its L2 norm, half
-//     of CrossL1 (both rounded up). Half the squared L2 means half the ρ; half the L1 means half
-//     the pure ε.
+//     half of CrossMomentL2sq. The row has d cells, so its L1 norm is at most √d times its L2 norm,
+//     half of CrossMomentL1 (both rounded up). Half the squared L2 means half the ρ; half the L1
+//     means half the pure ε.
 //   - Lemma, tally at unit party: a ballot has one vote per row. With more than two classes, a
 //     removed ballot moves one count of each row by 1, a replaced ballot two counts: half the
 //     weighted squared L2. With two classes, each row has one count, which a removed ballot moves

@@ -309,8 +309,8 @@ func (s *Statistic) Form(records int64) shares.VectorForm {
 
 // Terms ignores the number of records, so all sites have the same terms.
 //
-//   - entropy has FeatureDesign's bound (CountedBound with a condition), and discrete Laplace or
-//     K-norm (δ = 0) or Gaussian noise.
+//   - entropy has FeatureDesign's bound (SumsWithCountBound with a condition), and discrete Laplace
+//     or K-norm (δ = 0) or Gaussian noise.
 //   - logistic has DensityRatio's sensitivity Δ, on a lattice of width γ. Rounding adds at most ½
 //     to each of the d coordinates of both vectors, so the bounds are Δ/γ + √d in L2, and √d times
 //     that in L1.

@@ -152,7 +152,7 @@ func checkPlace(name string, folder bool) error {
 	if info, err := os.Stat(in); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", in)
 	}
-	// as long as the names that write makes
+	// Try a name as long as that of the temporary file that write makes.
 	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"000000000*")
 	if err != nil {
 		return fmt.Errorf("no file can be made in %s: %w", in, errors.Unwrap(err))

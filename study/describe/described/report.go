@@ -305,7 +305,7 @@ func (t Table) intervals() study.ReportTable {
 	return out
 }
 
-// Headings for the two intervals of Named.Interval.
+// Headings for the two intervals of NamedEstimate.Interval.
 const (
 	SampleInterval = "if these records are a sample"
 	NoiseInterval  = "privacy noise alone"
