@@ -22,6 +22,9 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	for i := range costs {
 		costs[i].SD /= float64(regress.OfProduct * f.Moments.One * f.Moments.One)
 	}
+	if newPublicRows(f.Moments.Design, f.Pool()).oneOutcome() {
+		return p.NoiseText(costs), fmt.Sprintf("the pool has one value of %s, so that nobody can say how wide intervals will be: give a pool whose rows differ in it", f.Moments.Outcome.Column), nil
+	}
 	got, err := forecastOf(f.Task, p.Noise, size)
 	if err != nil {
 		return "", "", err

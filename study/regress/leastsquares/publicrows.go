@@ -63,6 +63,14 @@ func (p publicRows) each(radius float64, chance func(x []float64) float64, f fun
 	}
 }
 
+// oneOutcome reports whether all rows have the same outcome, which the pool must hold.
+func (p publicRows) oneOutcome() bool {
+	return p.Outcome.InPool() && !slices.ContainsFunc(p.rows, func(row []float64) bool {
+		k := len(row) - 1
+		return math.Abs(row[k]-p.rows[0][k]) > leastShare
+	})
+}
+
 // outcome standardises an encoded outcome.
 func (p publicRows) outcome(v float64) float64 { return (v - p.Outcome.Mean) / p.Outcome.Scale }
 

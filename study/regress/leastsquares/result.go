@@ -3,6 +3,7 @@ package leastsquares
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"caucus/aggregation/validation"
@@ -106,7 +107,8 @@ func Of(p study.Plan, d *regress.Design, pool *auxdata.Pool, sums []float64, rec
 }
 
 // Exact makes the table of a checked plan from standardised rows (Design.Standard), without noise
-// and with no row shortened. A record that drops out has no row, nil.
+// and with no row shortened. A record that drops out has no row, nil. What is rounding beside the
+// outcome's spread is 0.
 func Exact(p study.Plan, d *regress.Design, pool *auxdata.Pool, rows [][]float64) Table {
 	sums, one := make([]float64, d.Cells()), float64(d.One)
 	for _, u := range rows {
@@ -121,7 +123,19 @@ func Exact(p study.Plan, d *regress.Design, pool *auxdata.Pool, rows [][]float64
 			}
 		}
 	}
-	return Of(p, d, pool, sums, int64(len(rows)), 0)
+	out := Of(p, d, pool, sums, int64(len(rows)), 0)
+	// Rounding of squares is about 1e-16 of them, and the square root of that is a deviation.
+	least := 1e-6 * d.Outcome.Scale * (d.Outcome.High - d.Outcome.Low)
+	for j, c := range out.Coefficients {
+		n := &out.Coefficients[j].Change
+		if c.Spread*math.Abs(n.Value) < least {
+			n.Value = 0
+		}
+		if c.Spread*n.SD < least {
+			n.SD, n.Low, n.High = 0, n.Value, n.Value
+		}
+	}
+	return out
 }
 
 // tableOf makes the table of a design, without numbers.
