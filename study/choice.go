@@ -8,8 +8,8 @@ type Choice string
 const (
 	// ByKey chooses by the site's key: each of a patient's records is as likely.
 	ByKey Choice = ""
-	// First chooses by the day in the column dataset.Schema.PatientDate, and by key among records of
-	// one day. A record without a day is chosen if the patient has no other.
+	// First chooses by the day in the column dataset.Schema.PatientDate, and by key among records
+	// of one day. A record without a day is chosen if the patient has no other.
 	First Choice = "first"
 	// Last chooses like First, by the latest day.
 	Last Choice = "last"

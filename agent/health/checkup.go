@@ -353,7 +353,8 @@ func checkSource(r source.Report) Result {
 				r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
 	case r.Declared == nil:
 		return problem(about, "no study can use it yet: %s",
-			strings.TrimPrefix(r.WaitReason, source.ErrUndeclared.Error()+": source "+r.Source+": "))
+			strings.TrimPrefix(r.WaitReason,
+				source.ErrUndeclared.Error()+": source "+r.Source+": "))
 	case r.Problem != "":
 		return problem(about, "%s; see caucus agent check --source %s", r.Problem, r.Source)
 	case !r.Read:

@@ -122,9 +122,10 @@ type SourceReading struct {
 
 type reading struct {
 	SourceReading
-	digest  string   // SHA-256 of the file's bytes, or of a query
-	derives []string // parts of a query that may make rows depend on each other (QueryOrigin.RowDependences)
-	zone    string   // time zone of a query's session
+	digest string // SHA-256 of the file's bytes, or of a query
+	// parts of a query that may make rows depend on each other (QueryOrigin.RowDependences)
+	derives []string
+	zone    string // time zone of a query's session
 	form    files.Format
 	columns []string // the file's columns
 	bound   *mapping.BoundMapping

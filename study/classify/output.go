@@ -70,7 +70,8 @@ func (o *output) lambda(ballots int64) float64 {
 		return o.plan.Lambda
 	}
 	sensitivity := o.sensitivityTimesLambda(ballots)
-	return math.Max(bodies.MinSolvedRidge, float64(o.ReleasedCells())*sensitivity/(10*o.plan.Epsilon))
+	return math.Max(bodies.MinSolvedRidge,
+		float64(o.ReleasedCells())*sensitivity/(10*o.plan.Epsilon))
 }
 
 func (o *output) sensitivityTimesLambda(ballots int64) float64 {

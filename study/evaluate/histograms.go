@@ -200,7 +200,8 @@ func (h *Histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	}
 	h.ForEach(func(at, g, first int) {
 		sum := int64(0)
-		for _, n := range v[first : first+len(h.Groups[g].Levels)*CellsOfLevel(h.edges[at].Bins())] {
+		cells := len(h.Groups[g].Levels) * CellsOfLevel(h.edges[at].Bins())
+		for _, n := range v[first : first+cells] {
 			if n < 0 || n > h.most() {
 				err = fmt.Errorf("read counts: one is of no number of records that the plan takes")
 				return

@@ -47,17 +47,17 @@ const (
 // variance, 0 for exact sums. The pool decides which coefficients are known, and how a row's length
 // goes with what least squares leave.
 //
-// Proof note. With x = (1, z) let Ĝ = G + E be the released Σxxᵀ and ĝ = g + e the released Σx·y,
-// M = Ĝ⁻¹. Then β̂ − β = M·r, r = e − Eβ (exactly; M is noisy). noise.residual has Cov r. To second
+// Proof note. With x = (1, z) let Ĝ = G + E be the released Σxxᵀ and ĝ = g + e the released Σx·y, M
+// = Ĝ⁻¹. Then β̂ − β = M·r, r = e − Eβ (exactly; M is noisy). noise.residual has Cov r. To second
 // order E β̂ = β + E[G⁻¹EG⁻¹Eβ], and noise.inflation subtracts that. In β̂'s residual sum of
 // squares, q = (−β̂, 1), qᵀÂq is a minimum, so on average tr(M·Cov r) too small, and its noise is
 // that of a quadratic form (noise.form). All of this needs E small beside G in every direction. The
 // pool says where it is not, and then nothing is known (publicRows.hidden): least squares in the
-// other directions are biased by the outcome's change in the one left out, unless at the sites it is
-// uncorrelated with them, which nothing public says. The released matrix does not say where noise is
-// small, because a lucky draw would then show what is off. Of it, only the number of records enters;
-// the noise on that number is also in Ĝ, but small beside it, because fewer records than leastSignal
-// of its standard deviations give no number.
+// other directions are biased by the outcome's change in the one left out, unless at the sites it
+// is uncorrelated with them, which nothing public says. The released matrix does not say where
+// noise is small, because a lucky draw would then show what is off. Of it, only the number of
+// records enters; the noise on that number is also in Ĝ, but small beside it, because fewer records
+// than leastSignal of its standard deviations give no number.
 func Estimate(d *regress.Design, pool *auxdata.Pool, sums []float64, variance float64) Estimates {
 	a, noise := matrixOf(d, sums, variance)
 	out := Estimates{Counted: a.At(0, 0)}
