@@ -73,7 +73,8 @@ const maxCostBits = 512
 //   - At its own unit and finer ones a cost counts in full: replacing a finer unit is one way to
 //     replace the coarser unit that holds it. For a charge at patient, this means a record that is
 //     replaced by another one of the same patient. A record replaced by one of another patient
-//     changes two patients: 2ε, 4ρ.
+//     changes two patients: 2ε, 4ρ, where the number of patients stays the same. Where that number
+//     moves, nothing: it is public.
 //   - Record or patient to party: a party of at most k units is replaced in k steps, so it costs
 //     k·ε and k²·ρ (Bun & Steinke 2016, Proposition 1.9). With δ > 0 and k > 1 nothing is claimed.
 //   - Record to patient: as to party, because a party holds all records of its patients. Without a

@@ -86,6 +86,9 @@ func (p Plan) CheckCommon() error {
 	if err := p.Weights.check(); err != nil {
 		return err
 	}
+	if w := p.Weights; w != nil && MixesPatients(p.Unit, w.Unit) {
+		return PlanError("weights", "they hide a %s and this study a %s, and nothing is proven of both together: use unit %s, or another pool", w.Unit, p.Unit, w.Unit)
+	}
 	return p.checkDelta()
 }
 
@@ -97,6 +100,14 @@ func (p Plan) CheckDelta(units int, about string) error {
 		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, about, DefaultDelta(units))
 	}
 	return nil
+}
+
+// MixesPatients reports whether one of two releases hides a patient and the other a record. Their ε
+// do not add up for either: neighbours at unit patient may differ in how many records a site has,
+// which a release at unit record publishes, and a record that one of another patient replaces
+// changes two patients.
+func MixesPatients(a, b privacy.Unit) bool {
+	return a != b && ByRecord(a) && ByRecord(b)
 }
 
 func (p Plan) checkChoice() error {

@@ -81,6 +81,7 @@ func NotProtected(p Plan, w Words) []string {
 	if p.Unit != privacy.Party {
 		if p.Unit == privacy.Patient {
 			say("a patient known to several parties, or whose number is written in several ways: each of them adds as much again")
+			say("a person who shares a patient number with another, or who has several records at a site that stated, without patient numbers, that nobody has two")
 		} else if w.WholePatients {
 			say("a patient known to several parties: each of them adds as much again")
 		} else {

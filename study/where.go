@@ -108,8 +108,13 @@ func (p Plan) ConditionForecastText(s Size) string {
 
 // ConditionText tells a person which records the study is about, and what happens to the others.
 func (p Plan) ConditionText() string {
-	if p.Where == "" {
-		return "all records"
+	all, some := "all records", "records"
+	if p.Unit == privacy.Patient {
+		all = p.chosenText()
+		some = all + ","
 	}
-	return fmt.Sprintf("records for which %s; every other counts as an empty one, and how many those are does not show but in what is released with noise", p.Where)
+	if p.Where == "" {
+		return all
+	}
+	return fmt.Sprintf("%s for which %s; every other counts as an empty one, and how many those are does not show but in what is released with noise", some, p.Where)
 }

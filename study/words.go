@@ -42,15 +42,18 @@ func (w Words) AtUnit(p Plan) Words {
 	if p.Unit != privacy.Patient {
 		return w
 	}
-	whose := "of one record of each patient, chosen by the site's key"
-	if p.Choose != ByKey {
-		whose = fmt.Sprintf("of the %s record of each patient, by %s", p.Choose,
-			p.Schema.PatientDate)
-	}
-	w.DataSent = whose + ": " + strings.NewReplacer(
+	w.DataSent = "of " + p.chosenText() + ": " + strings.NewReplacer(
 		"declared number of records", "declared number of patients",
 		"how many records it declared", "how many patients it declared").Replace(w.DataSent)
 	return w
+}
+
+// chosenText says which record of each patient counts at unit patient.
+func (p Plan) chosenText() string {
+	if p.Choose == ByKey {
+		return "one record of each patient, chosen by the site's key"
+	}
+	return fmt.Sprintf("the %s record of each patient, by %s", p.Choose, p.Schema.PatientDate)
 }
 
 // NothingTrained is the text of Words.Trained for kinds that only count or add up. A policy looks
@@ -62,12 +65,12 @@ func NeighbourText(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
 		// Totals guarantees something for a party, these weights included
-		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 {
-			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
+		if w := p.Weights; w != nil && ByRecord(w.Unit) && w.PerParty > 0 {
+			return fmt.Sprintf("two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many %ss each party has", Counted(w.Unit))
 		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"
 	case privacy.Patient:
-		return fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many patients each party has is the same", p.Schema.Patient)
+		return fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many patients each party has is the same. Each patient counts with one record: %s, before any condition", p.Schema.Patient, p.chosenText())
 	case privacy.Record:
 		return "two collections of records, the same but for one record of one party, which is replaced by any other; who takes part and how many records each party has is the same"
 	}

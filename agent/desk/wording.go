@@ -64,7 +64,7 @@ func (r Review) page() textpage.Page {
 	if r.UploadBytesExact {
 		line("size", "%s: this upload exactly, and nothing after it", sizeWords(r.UploadBytes))
 	} else if r.Noise.Shared() && r.UploadBytes > 0 {
-		line("size", "at most %s, in one upload; the size follows from the plan and the declared number of records", sizeWords(r.UploadBytes))
+		line("size", "at most %s, in one upload; the size follows from the plan and the declared number of %ss", sizeWords(r.UploadBytes), study.Counted(r.Unit))
 	} else if r.UploadBytes > 0 {
 		line("size", "at most %s, in one upload; the size follows from the plan and the noise", sizeWords(r.UploadBytes))
 	}

@@ -184,7 +184,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	}
 	if whole := p; p.Unit == privacy.Record && p.Schema.Patient != "" {
 		if whole.Unit = privacy.Patient; kinds.Check(whole) == nil {
-			o.Note("note: unit record hides each record alone, and the schema names patients (%s): --unit patient hides all records of a patient, with as much noise. Each site then counts one record of each patient, and --records is its least number of patients", p.Schema.Patient)
+			o.Note("note: unit record hides each record alone, and the schema names patients (%s): --unit patient hides all records of a patient. Each site then counts one record of each patient: the same noise on fewer counts, and --records is its least number of patients. Sites without patient numbers, or with redeclare: daily, decline", p.Schema.Patient)
 		}
 	}
 	var drawn *forecast.Forecast

@@ -15,7 +15,8 @@
 //     malformed record becomes an empty record. Binding depends on the columns' names alone, and
 //     after it nothing is an error.
 //   - One patient: the forms of a patient's number are brought to one by the cell alone. If two
-//     persons have one number by that, a bound for the patient covers both at once.
+//     persons have one number by that, a bound for the patient covers both at once. Replacing one
+//     of the two alone moves two records, and may move the number of patients, which is public.
 //   - Bounded: an expression has at most maxNodes parts, no loops, no lists, and texts of at most
 //     maxText bytes ([BoundMapping.Cells] counts its work).
 //

@@ -1004,6 +1004,11 @@ var mutants = []mutant{
 		found: "TestCoding",
 	},
 	{
+		name: "a study at unit patient takes weights at unit record", room: "study", file: "plancheck.go", in: "study/reweigh",
+		old: "return a != b && ByRecord(a) && ByRecord(b)", new: "return a > b && ByRecord(a) && ByRecord(b)",
+		found: "TestPatientsAndRecords",
+	},
+	{
 		name: "a window at unit patient follows from the records", room: "agent/source", file: "declaration.go", in: "agent/site",
 		old: "return d.Patients", new: "return d.Records",
 		found: "TestWindowAtPatient",

@@ -347,3 +347,24 @@ func TestReweighPerPartyIsKept(t *testing.T) {
 		t.Errorf("11 records where the plan says 10: have %v, want ErrContribution", err)
 	}
 }
+
+// TestPatientsAndRecords: a pool's weights and a study have a common guarantee at one unit, or
+// beside unit party. One at unit patient and one at unit record have none: neighbours of the first
+// may differ in the number of records, which the second publishes, and a record that one of another
+// patient replaces changes two patients.
+func TestPatientsAndRecords(t *testing.T) {
+	schema, pool, _, _ := conformance.Hospital(t, 400)
+	units := []privacy.Unit{privacy.Record, privacy.Patient, privacy.Party}
+	for _, u := range units {
+		for _, of := range units {
+			p := conformance.ReweighPlan(schema, pool)
+			p.Form, p.Unit, p.Schema.Patient = study.FormCommitted, u, "nr"
+			p.Weights = &study.WeightSource{Unit: of, Epsilon: 1, PerParty: 5}
+			refused := u != of && u != privacy.Party && of != privacy.Party
+			if err := p.CheckCommon(); (err != nil) != refused ||
+				refused && !strings.Contains(err.Error(), "nothing is proven of both") {
+				t.Errorf("a study at unit %s with weights at unit %s: %v", u, of, err)
+			}
+		}
+	}
+}

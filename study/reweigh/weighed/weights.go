@@ -339,6 +339,9 @@ func WeightSourceOf(r study.Release) (*study.WeightSource, error) {
 	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon,
 		Delta: p.Delta, PerParty: perParty}
 	if before := p.Weights; before != nil { // the pool itself comes from an earlier release
+		if study.MixesPatients(p.Unit, before.Unit) {
+			return nil, fmt.Errorf("name weights: the weights of its own pool hide a %s and this release a %s: nothing is proven of both together", before.Unit, p.Unit)
+		}
 		source.Unit = min(p.Unit, before.Unit) // the finer unit, at which both guarantees hold
 		both, ok := privacy.Compose(source.Unit, p.Guarantee(perParty), before.Guarantee())
 		if !ok {
