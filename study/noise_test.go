@@ -53,10 +53,10 @@ func TestEveryNoise(t *testing.T) {
 	// numbers have noise when they leave, and no server vouches for any. A single coordinator sees
 	// no shares.
 	empty := map[Noise][]string{
-		NoiseSite:        {"NotProtected", "Gets", "Sees", "NoiseWord"},
-		NoiseCoordinator: {"Sees"},
+		NoiseSite:        {"NotProtected", "ServersGet", "ServersLearn", "NoiseClaim"},
+		NoiseCoordinator: {"ServersLearn"},
 	}
-	formats := map[string]int{"NotProtected": 1, "Sees": 2, "SumWord": 1}
+	formats := map[string]int{"NotProtected": 1, "ServersLearn": 2, "SumClaim": 1}
 	for _, n := range declared {
 		if err := n.Validate(); err != nil {
 			t.Errorf("%s: %v", n, err)
