@@ -51,7 +51,7 @@ func empty(t *testing.T, at string, v reflect.Value) {
 		}
 	case reflect.Pointer:
 		if v.IsNil() {
-			if !strings.Contains(at, "Map.First.") { // tested already
+			if !strings.Contains(at, "Map.Inner.") { // tested already
 				t.Errorf("%s is nil here", at)
 			}
 			return
