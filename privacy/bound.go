@@ -28,6 +28,9 @@ type Bound struct {
 	// PerParty is a public maximum of the units that one party holds. 0 means unknown: nothing is
 	// guaranteed at unit party. It is ignored if Unit is party.
 	PerParty int64 `json:"per_party"`
+	// PerPatient is a public maximum of the records of one patient that count; neighbours at unit
+	// patient have equally many records in all. Only for Unit Record. 0 means unknown.
+	PerPatient int64 `json:"per_patient,omitempty"`
 }
 
 // Validate checks the bound for n coordinates, from public numbers only, and names the wrong field.
@@ -45,6 +48,8 @@ func (b Bound) Validate(n int) error {
 		return fmt.Errorf("check bound: block is %d, which does not divide the vector's length %d", b.Block, n)
 	case b.PerParty < 0:
 		return fmt.Errorf("check bound: per-party is %d, give 0 (unknown) or the most units a party holds", b.PerParty)
+	case b.PerPatient < 0 || b.PerPatient > 0 && b.Unit != Record:
+		return fmt.Errorf("check bound: per-patient is %d at unit %v, give 0 (unknown) or, at unit record, the most records of a patient that count", b.PerPatient, b.Unit)
 	case b.Weight != nil && len(b.Weight) != n:
 		return fmt.Errorf("check bound: %d weights for %d coordinates, give one each or none", len(b.Weight), n)
 	}
@@ -78,6 +83,7 @@ func (b Bound) clone() Bound {
 func (b Bound) equal(c Bound) bool {
 	return b.Unit == c.Unit && b.L1 == c.L1 && b.L2sq == c.L2sq && b.Cells == c.Cells &&
 		b.KeepsSum == c.KeepsSum && b.Block == c.Block && b.PerParty == c.PerParty &&
+		b.PerPatient == c.PerPatient &&
 		slices.Equal(b.Weight, c.Weight) &&
 		(b.Weight == nil) == (c.Weight == nil)
 }

@@ -14,6 +14,8 @@ import (
 type Cost struct {
 	Unit     Unit  `json:"unit"`
 	PerParty int64 `json:"per_party"` // most units that a party holds; 0: unknown
+	// PerPatient is the most records of a patient that count, for unit record; 0: unknown
+	PerPatient int64 `json:"per_patient,omitempty"`
 
 	Pure  *big.Rat `json:"pure"`  // ε; nil unless the release is pure ε
 	Rho   *big.Rat `json:"rho"`   // ρ; at most ε²/2 if pure
@@ -42,6 +44,8 @@ func (c Cost) Validate() error {
 		return fmt.Errorf("check cost: unit is %v, use label, record, patient or party", c.Unit)
 	case c.PerParty < 0:
 		return fmt.Errorf("check cost: per-party is %d, give 0 (unknown) or the most units a party holds", c.PerParty)
+	case c.PerPatient < 0 || c.PerPatient > 0 && c.Unit != Record:
+		return fmt.Errorf("check cost: per-patient is %d at unit %v, give 0 (unknown) or, at unit record, the most records of a patient that count", c.PerPatient, c.Unit)
 	case c.Rho == nil || c.Rho.Sign() < 0:
 		return errors.New("check cost: rho must be given and not negative; a pure cost has at most ε²/2")
 	case c.Delta != nil && (c.Delta.Sign() < 0 || c.Delta.Cmp(power(0)) >= 0):
@@ -77,25 +81,32 @@ const maxCostBits = 512
 //     moves, nothing: it is public.
 //   - Record or patient to party: a party of at most k units is replaced in k steps, so it costs
 //     k·ε and k²·ρ (Bun & Steinke 2016, Proposition 1.9). With δ > 0 and k > 1 nothing is claimed.
-//   - Record to patient: as to party, because a party holds all records of its patients. Without a
-//     public k, nothing: a patient may have any number of records.
+//   - Record to patient: likewise, in k steps, if at most k records of a patient count, chosen
+//     before records are left out to make a declared number. Otherwise as to party, because a
+//     party holds all records of its patients. Without a public k, nothing: a patient may have any
+//     number of records.
 //   - Label to a coarser unit: nothing, because hiding a label says nothing about the features
 //     beside it. A release whose proof covers the whole record should declare unit record.
 func (c Cost) At(u Unit) (Cost, bool) {
 	if u <= c.Unit {
-		c.Unit = u
+		if c.Unit = u; u != Record {
+			c.PerPatient = 0
+		}
 		return c, true
 	}
-	if c.Unit == Label || !u.Valid() || c.PerParty < 1 ||
-		(c.PerParty > 1 && c.delta().Sign() > 0) {
+	steps := c.PerParty
+	if u == Patient && c.PerPatient > 0 {
+		steps = c.PerPatient
+	}
+	if c.Unit == Label || !u.Valid() || steps < 1 || (steps > 1 && c.delta().Sign() > 0) {
 		return Cost{}, false
 	}
-	k := new(big.Rat).SetInt64(c.PerParty)
+	k := new(big.Rat).SetInt64(steps)
 	if c.Pure != nil {
 		c.Pure = new(big.Rat).Mul(k, c.Pure)
 	}
 	c.Rho = new(big.Rat).Mul(new(big.Rat).Mul(k, k), c.Rho)
-	c.Unit, c.PerParty = u, 0
+	c.Unit, c.PerParty, c.PerPatient = u, 0, 0
 	return c, true
 }
 
@@ -113,8 +124,8 @@ func (c Cost) equal(d Cost) bool {
 		}
 		return x.Cmp(y) == 0
 	}
-	return c.Unit == d.Unit && c.PerParty == d.PerParty && same(c.Pure, d.Pure) &&
-		same(c.Rho, d.Rho) && c.delta().Cmp(d.delta()) == 0
+	return c.Unit == d.Unit && c.PerParty == d.PerParty && c.PerPatient == d.PerPatient &&
+		same(c.Pure, d.Pure) && same(c.Rho, d.Rho) && c.delta().Cmp(d.delta()) == 0
 }
 
 // Equal compares exact rationals. A missing Pure differs from 0, a missing Delta equals 0.

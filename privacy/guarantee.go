@@ -12,6 +12,9 @@ type Guarantee struct {
 	// PerParty is a public maximum of the units that one party holds; neighbours hold equally many.
 	// 0 means unknown: nothing is guaranteed at unit party. It is ignored if Unit is party.
 	PerParty int64
+	// PerPatient is a public maximum of the records of one patient that count, for unit record; 0:
+	// unknown.
+	PerPatient int64
 }
 
 // Compose returns what several releases guarantee together for one unit. It returns false if
@@ -39,8 +42,9 @@ func Compose(u Unit, all ...Guarantee) (Budget, bool) {
 }
 
 // At returns the guarantee at another unit; false if there is none. It holds in full at its own and
-// finer units, k = PerParty times from record or patient to a coarser unit, never from label to one
-// (see Cost.At, also for what unit record means beside unit patient).
+// finer units, k times from record or patient to a coarser unit (PerPatient or else PerParty from
+// record to patient, PerParty to party), never from label to one (see Cost.At, also for what unit
+// record means beside unit patient).
 //
 // Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets, each differing from the
 // next in one unit. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] +
@@ -55,6 +59,9 @@ const groupSlack = 0x1p-42
 
 func (g Guarantee) at(u Unit) (epsilon, delta *big.Rat, ok bool) {
 	e, d, k := g.Budget.Epsilon, g.Budget.Delta, g.PerParty
+	if u == Patient && g.PerPatient > 0 {
+		k = g.PerPatient
+	}
 	switch {
 	case !g.Unit.Valid() || !u.Valid() || !(e >= 0) || math.IsInf(e, 1) || !(d >= 0 && d < 1):
 		return nil, nil, false

@@ -9,7 +9,7 @@ import (
 func TestTogether(t *testing.T) {
 	type g = Guarantee
 	given := func(u Unit, epsilon, delta float64, k int64) g {
-		return g{u, Budget{epsilon, delta}, k}
+		return g{Unit: u, Budget: Budget{epsilon, delta}, PerParty: k}
 	}
 	infinite, none := math.Inf(1), math.NaN()
 	for name, c := range map[string]struct {

@@ -44,7 +44,14 @@ func CostOf(m Mechanism, b Bound) (Cost, error) {
 	if m.simulationOnly() {
 		return Cost{}, fmt.Errorf("cost of %s: %w", m.Name(), ErrSimulationOnly)
 	}
-	return m.cost(b)
+	return costUnder(m, b)
+}
+
+// costUnder is the cost of m under b, with the bound's public numbers of units.
+func costUnder(m Mechanism, b Bound) (Cost, error) {
+	c, err := m.cost(b)
+	c.PerPatient = b.PerPatient
+	return c, err
 }
 
 func mechanismOr[M Mechanism](m M, err error) (Mechanism, error) {

@@ -3,6 +3,7 @@ package privacy
 import (
 	"bytes"
 	"context"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -97,5 +98,45 @@ func TestOlderLedger(t *testing.T) {
 	}
 	if err := again.AddLine(last); err == nil || !strings.Contains(err.Error(), "unit patient") {
 		t.Errorf("an entry without totals at patient follows one: %v", err)
+	}
+}
+
+// TestRecordsOfAPatient: with at most k records of a patient, a charge at record counts k times in
+// ε and k² times in ρ for a patient, and nothing where δ is above 0. The number of a party's
+// records stays what counts for a party.
+func TestRecordsOfAPatient(t *testing.T) {
+	half, third := big.NewRat(1, 2), big.NewRat(1, 3)
+	pure, rho := PureCost(Record, 10, half), ConcentratedCost(Record, 10, third)
+	pure.PerPatient, rho.PerPatient = 4, 4
+	totals := NewTotals().Plus(pure).Plus(rho)
+	for at, k := range map[Unit]float64{Record: 1, Patient: 4, Party: 10} {
+		epsilon, _ := totals[at].Pure.Float64()
+		all, _ := totals[at].Rho.Float64()
+		if epsilon != k/2 || math.Abs(all-k*k*(1./8+1./3)) > 1e-12 {
+			t.Errorf("at %v: ε = %v, ρ = %v", at, epsilon, all)
+		}
+	}
+	rho.Delta = big.NewRat(1, 1000)
+	if _, ok := rho.At(Patient); ok {
+		t.Error("k steps with δ above 0 are charged")
+	}
+	rho.PerPatient = 1
+	if c, ok := rho.At(Patient); !ok || c.Rho.Cmp(third) != 0 {
+		t.Errorf("one record a patient costs %v, %v", c, ok)
+	}
+	rho.PerPatient, rho.PerParty = 0, 0
+	if _, ok := rho.At(Patient); ok {
+		t.Error("any number of records of a patient is charged")
+	}
+	g := Guarantee{Unit: Record, Budget: Budget{Epsilon: .5}, PerPatient: 4}
+	if b, ok := g.At(Patient); !ok || b.Epsilon != 2 {
+		t.Errorf("4 records at ε = 0.5 guarantee %v, %v for a patient", b, ok)
+	}
+	if _, ok := g.At(Party); ok {
+		t.Error("records of a patient count for a party")
+	}
+	bad := Bound{Unit: Patient, L1: 1, PerPatient: 1}
+	if bad.Validate(1) == nil {
+		t.Error("a bound for a patient counts records of a patient")
 	}
 }

@@ -73,7 +73,7 @@ func (p Published) check() error {
 	if err := fits(m, p.Len()); err != nil {
 		return err
 	}
-	want, err := m.cost(p.Bound)
+	want, err := costUnder(m, p.Bound)
 	if err != nil {
 		return err
 	}

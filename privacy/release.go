@@ -62,7 +62,7 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive,
 	if err := fits(m, s.Len()); err != nil {
 		return fail(err)
 	}
-	cost, err := m.cost(secret.bound)
+	cost, err := costUnder(m, secret.bound)
 	if err != nil {
 		return fail(err)
 	}

@@ -73,7 +73,7 @@ func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 	if err := fits(t.Mechanism, t.Length); err != nil {
 		return fail(err)
 	}
-	cost, err := t.Mechanism.cost(t.Bound)
+	cost, err := costUnder(t.Mechanism, t.Bound)
 	if err != nil {
 		return fail(err)
 	}

@@ -62,6 +62,9 @@ type Plan struct {
 	Roster []PartyID      `json:"roster"`
 	// least number of records at each site, publicly known; bounds δ
 	Records int `json:"records,omitempty"`
+	// PerPatient is the most records of one patient that count at each site, at unit record. Then k
+	// times the guarantee holds for a patient. 0: no such number.
+	PerPatient int64 `json:"per_patient,omitempty"`
 
 	Unit privacy.Unit `json:"unit"`
 	// Choose says which record of a patient counts at unit patient.

@@ -70,6 +70,9 @@ func (p Plan) CheckCommon() error {
 	if err := p.checkChoice(); err != nil {
 		return err
 	}
+	if err := p.checkPerPatient(); err != nil {
+		return err
+	}
 	if p.Records < 0 || p.Records > maxUnits {
 		return PlanError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)
 	}
@@ -90,6 +93,22 @@ func (p Plan) CheckCommon() error {
 		return PlanError("weights", "they hide a %s and this study a %s, and nothing is proven of both together: use unit %s, or another pool", w.Unit, p.Unit, w.Unit)
 	}
 	return p.checkDelta()
+}
+
+func (p Plan) checkPerPatient() error {
+	switch k := p.PerPatient; {
+	case k == 0:
+		return nil
+	case k < 0 || k > maxUnits:
+		return PlanError("per_patient", "%d: give the most records of a patient that count, or leave it out", k)
+	case p.Unit == privacy.Patient:
+		return PlanError("per_patient", "%d: at unit patient one record of each patient counts: leave it out", k)
+	case p.Unit != privacy.Record || p.Form < FormCommitted:
+		return PlanError("per_patient", "%d: it is for new plans at unit record: leave it out", k)
+	case p.Schema.Patient == "":
+		return PlanError("per_patient", "%d: the schema does not say whose a record is: name the column of the patient's number (patient: COLUMN)", k)
+	}
+	return nil
 }
 
 // CheckDelta refuses a δ above 1/(10·units), because (ε,δ) allows a mechanism to publish each of n

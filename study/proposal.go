@@ -31,15 +31,16 @@ type Proposal struct {
 	KindTerms json.RawMessage `yaml:"-"` // JSON; missing terms get the kind's defaults
 	Weights   *WeightSource   `yaml:"weights"`
 
-	Minimum  int       `yaml:"minimum" help:"least number of contributions; default: three quarters of the roster, at least 2"`
-	Floor    int       `yaml:"floor" help:"lowest minimum that caucus study extend may set; default: the minimum stays"`
-	Deadline time.Time `yaml:"deadline" help:"when the study seals or fails"`
-	Seal     *SealRule `yaml:"seal"`
-	Readers  []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
-	Records  int       `yaml:"records" help:"create: least number of records that each party is publicly known to hold, which limits δ (default 200); forecast: made-up records of each party (default 200); simulate: records dealt to each party (default: all, for ratio 500)"`
-	Largest  int       `yaml:"largest" help:"number of records that the largest party declared, if it exceeds the least total of all contributors: the default of δ is for this number"`
-	AUC      float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
-	Seed     uint64    `yaml:"seed" help:"starts public random choices, never noise; forecast: no effect (its draws have fixed seeds); simulate: starts splits, training and simulated noise"`
+	Minimum    int       `yaml:"minimum" help:"least number of contributions; default: three quarters of the roster, at least 2"`
+	Floor      int       `yaml:"floor" help:"lowest minimum that caucus study extend may set; default: the minimum stays"`
+	Deadline   time.Time `yaml:"deadline" help:"when the study seals or fails"`
+	Seal       *SealRule `yaml:"seal"`
+	Readers    []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
+	Records    int       `yaml:"records" help:"create: least number of records that each party is publicly known to hold, which limits δ (default 200); forecast: made-up records of each party (default 200); simulate: records dealt to each party (default: all, for ratio 500)"`
+	PerPatient int64     `yaml:"per_patient" help:"most records of one patient that count, at unit record: of more, a part chosen by keys. Then k·ε (k²·ρ) is guaranteed for a patient. Default: any number, and then nothing is guaranteed for a patient"`
+	Largest    int       `yaml:"largest" help:"number of records that the largest party declared, if it exceeds the least total of all contributors: the default of δ is for this number"`
+	AUC        float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
+	Seed       uint64    `yaml:"seed" help:"starts public random choices, never noise; forecast: no effect (its draws have fixed seeds); simulate: starts splits, training and simulated noise"`
 }
 
 // RecordsPerParty is the default number of records of a party. A small hospital has about as many

@@ -17,11 +17,12 @@ type UnitTotal struct {
 
 // Guarantee describes the plan's release. perParty is Words.PerParty.
 func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
-	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
+	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty,
+		PerPatient: p.PerPatient}
 }
 
 // Totals returns the guarantee that the release and the pool's weights have together, for a record
-// and a party, and for a patient in a study at that unit.
+// and a party, and for a patient in a study at that unit or with a number of records per patient.
 func Totals(p Plan, words Words) []UnitTotal {
 	whats, parts := []string{"this study"}, []privacy.Guarantee{p.Guarantee(words.PerParty)}
 	if w := p.Weights; w != nil {
@@ -29,7 +30,7 @@ func Totals(p Plan, words Words) []UnitTotal {
 	}
 	var out []UnitTotal
 	units := []privacy.Unit{privacy.Record, privacy.Party}
-	if p.Unit == privacy.Patient {
+	if p.Unit == privacy.Patient || p.PerPatient > 0 {
 		units = []privacy.Unit{privacy.Record, privacy.Patient, privacy.Party}
 	}
 	for _, u := range units {
@@ -53,6 +54,8 @@ func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 		return fmt.Sprintf("ε = %g, proved for a patient: for a record that another one of the same patient replaces", g.Budget.Epsilon)
 	case u <= g.Unit:
 		return fmt.Sprintf("ε = %g, proved for a %s", g.Budget.Epsilon, g.Unit)
+	case u == privacy.Patient && g.PerPatient > 0:
+		return fmt.Sprintf("%d records of a patient at most, ε = %g each", g.PerPatient, g.Budget.Epsilon)
 	case g.Unit != privacy.Label && g.PerParty > 0:
 		return fmt.Sprintf("%d %ss a party at most, as many in both neighbours, ε = %g each", g.PerParty, g.Unit, g.Budget.Epsilon)
 	}
@@ -82,6 +85,8 @@ func NotProtected(p Plan, w Words) []string {
 		if p.Unit == privacy.Patient {
 			say("a patient known to several parties, or whose number is written in several ways: each of them adds as much again")
 			say("a person who shares a patient number with another, or who has several records at a site that stated, without patient numbers, that nobody has two")
+		} else if p.PerPatient > 0 {
+			say("a patient as well as a single record: the guarantee counts %d times, for the most records of a patient that count, and again for each party that knows the patient", p.PerPatient)
 		} else if w.WholePatients {
 			say("a patient known to several parties: each of them adds as much again")
 		} else {

@@ -210,12 +210,16 @@ func (d Declaration) lacks(p study.Plan) []string {
 	if asksSets(p) && !d.has(p.Schema.Party) {
 		out = append(out, fmt.Sprintf("no column %q, which names the set of each record", p.Schema.Party))
 	}
-	if p.Unit == privacy.Patient && d.Patients == 0 {
-		words := fmt.Sprintf("none of its records had a patient number (%s), or an earlier version declared it: a study at unit patient needs numbers: declare it again when the file has them", p.Schema.Patient)
+	if (p.Unit == privacy.Patient || p.PerPatient > 0) && d.Patients == 0 {
+		of := "a study at unit patient"
+		if p.PerPatient > 0 {
+			of = "a study of so many records of a patient (per_patient)"
+		}
+		words := fmt.Sprintf("none of its records had a patient number (%s), or an earlier version declared it: %s needs numbers: declare it again when the file has them", p.Schema.Patient, of)
 		if d.Redeclare != "" {
-			words = "its file is read again for each study, in a time that tells how many records patients have: a study at unit patient needs an import: leave redeclare out"
+			words = "its file is read again for each study, in a time that tells how many records patients have: " + of + " needs an import: leave redeclare out"
 		} else if d.Mapping.Unnumbered() {
-			words = "its mapping says patient: none, so that one person may have several records: a study at unit patient needs a patient number, or patient: one-record where no person has two records"
+			words = "its mapping says patient: none, so that one person may have several records: " + of + " needs a patient number, or patient: one-record where no person has two records"
 		}
 		out = append(out, words)
 	}

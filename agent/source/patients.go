@@ -11,6 +11,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/internal/textpage"
+	"caucus/study"
 )
 
 // choices chooses one record of each patient by each rule (study.Choices), when a person imports a
@@ -139,6 +140,54 @@ func (c *choices) taker(i int) func(record []byte) bool {
 // manyRecords is the least number of records of one patient that is told as unusual, if it is also
 // more than a hundredth of all. It is a month of daily records.
 const manyRecords = 30
+
+// patientCap keeps the first records of each patient in a table's order, up to a plan's public
+// number k (Plan.PerPatient).
+//
+// Proof note. Claim: a bound that is proven for a record holds k times for a patient: k times in
+// L1 and for pure ε, k² times for ρ.
+//   - Neighbours: as for choices, with the same declared number of records.
+//   - The table's order is a total preorder on the contents of records under the site's key. So the
+//     kept records of a patient are a function of that patient's records, and those of all others
+//     stay. Of the replaced patient's at most k kept records leave, and at most k of the other's
+//     enter. Let empty records, last in the order, make both sides equally many: at most k records
+//     are replaced.
+//   - Cut and fill come after that. By the lemma of Blocks, or Lemma 2 of keyed.Records, the first
+//     n of two multisets that differ in at most k records differ in at most k. Group privacy does
+//     the rest (privacy.Cost.At). A cut before the choice would let one patient's many records
+//     drive out those of others, and be thrown away after that: enumerated for k = 1, a bound of 2
+//     is passed by 8.
+//   - Records without a patient's number are left out: they could be of one patient. If the mapping
+//     says that there is no number, a person vouched that no person has two records, and all stay.
+//   - A file that is read again for each study has no order of contents, so no such study reads it
+//     (Declaration.Objections).
+type patientCap struct {
+	most   int64
+	column int // of the patient's number in the table
+	seen   map[[dataset.KeySize]byte]int64
+}
+
+// capOf returns the cap of a plan on a source's table; nil: all records count.
+func capOf(p study.Plan, d Declaration) *patientCap {
+	if p.PerPatient == 0 || d.Mapping.Unnumbered() {
+		return nil
+	}
+	return &patientCap{p.PerPatient, len(d.Schema.FeatureColumns()) + 1,
+		map[[dataset.KeySize]byte]int64{}}
+}
+
+// rows returns which rows of the table's next block count.
+func (p *patientCap) rows(b dataset.CodedBlock) []int {
+	numbers, kept := b.Columns[p.column], []int{}
+	for i := range b.Rows {
+		var who [dataset.KeySize]byte
+		copy(who[:], numbers[i*dataset.KeySize:])
+		if p.seen[who]++; p.seen[who] <= p.most && who != [dataset.KeySize]byte{} {
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
 
 // notes say how many records patients have, and what that means at unit patient. All numbers are
 // for the site only.

@@ -31,8 +31,9 @@ const patientSchema = wardSchema + "patient: nr\npatient_date: day\n"
 var patientColumns = []string{"age", "sex", "ill", "nr", "day"}
 
 // patientStudies lists a study at unit patient for each kind that claims this unit, with and
-// without a condition, by each rule that the kind allows.
-func patientStudies(t *testing.T, schema dataset.Schema) (all []study.Task) {
+// without a condition, by each rule that the kind allows; or, with perPatient, studies at unit
+// record in which as many records of a patient count.
+func patientStudies(t *testing.T, schema dataset.Schema, perPatient int64) (all []study.Task) {
 	t.Helper()
 	var rows [][]string
 	for i := range 100 {
@@ -67,7 +68,11 @@ func patientStudies(t *testing.T, schema dataset.Schema) (all []study.Task) {
 				1, 3
 			of.Roster, of.Minimum, of.Where = []study.PartyID{"a", "b"}, 2, where
 			of.Deadline = time.Now().Add(time.Hour)
-			for _, of.Choose = range study.Choices() {
+			choices := study.Choices()
+			if of.PerPatient = perPatient; perPatient > 0 {
+				of.Unit, choices = privacy.Record, []study.Choice{study.ByKey}
+			}
+			for _, of.Choose = range choices {
 				made, err := planning.ProposePlan(of, schema, pool)
 				if of.Kind == "survival" && of.Choose == study.Last {
 					if err == nil || !strings.Contains(err.Error(), "too high") {
@@ -89,7 +94,11 @@ func patientStudies(t *testing.T, schema dataset.Schema) (all []study.Task) {
 	return all
 }
 
-// chosenOf makes the tables of one record of each patient of a file's rows, by each rule.
+// every names the table of all records of a file.
+const every study.Choice = "every"
+
+// chosenOf makes the tables of one record of each patient of a file's rows, by each rule, and the
+// table of all records.
 func chosenOf(t *testing.T, schema dataset.Schema, rows [][]string) map[study.Choice]table {
 	t.Helper()
 	all := map[study.Choice]table{}
@@ -107,10 +116,14 @@ func chosenOf(t *testing.T, schema dataset.Schema, rows [][]string) map[study.Ch
 			t.Fatal(err)
 		}
 	}
-	for i, by := range study.Choices() {
+	for i, by := range append(study.Choices(), every) {
+		rows, takes := s.rows, func([]byte) bool { return true }
+		if by != every {
+			rows, takes = len(one.of), one.taker(i)
+		}
 		file, err := os.Create(filepath.Join(dir, "patients"))
 		if err == nil {
-			_, err = s.write(file, len(one.of), one.taker(i))
+			_, err = s.write(file, rows, takes)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -144,12 +157,13 @@ func inMemoryBlocks(t *testing.T, of table) func(int) (dataset.CodedBlock, error
 	return func(i int) (dataset.CodedBlock, error) { return all[i], nil }
 }
 
-// vectorAt returns the private vector of a study at unit patient for a site's table, and its bound.
+// vectorAt returns the private vector of a study for a site's table, and its bound.
 func vectorAt(t *testing.T, task study.Task, from table, n int, blocks bool) ([]int64,
 	privacy.Bound) {
 	t.Helper()
 	from.close = func() error { return nil }
-	h := &StudyRecords{plan: task.Plan(), table: from}
+	h := &StudyRecords{plan: task.Plan(), table: from,
+		most: capOf(task.Plan(), Declaration{Schema: task.Plan().Schema})}
 	in := study.NewInputs(nil, []byte("key"))
 	if blocks {
 		in.Blocks = h.Blocks(n)
@@ -177,7 +191,22 @@ func vectorAt(t *testing.T, task study.Task, from table, n int, blocks bool) ([]
 // three records of odd values and days, in files of any order, under cuts and fills, for every kind
 // that claims unit patient, by every rule. A patient whose new number is known at the site moves
 // twice as much at most.
-func TestPatientsAreNeighbours(t *testing.T) {
+func TestPatientsAreNeighbours(t *testing.T) { arePatientsNeighbours(t, 0) }
+
+// TestCappedPatientsAreNeighbours: likewise at unit record, where at most k records of a patient
+// count: a patient moves k times the bound for a record at most.
+func TestCappedPatientsAreNeighbours(t *testing.T) {
+	for k := range int64(2) {
+		arePatientsNeighbours(t, k+1)
+	}
+}
+
+func arePatientsNeighbours(t *testing.T, perPatient int64) {
+	t.Helper()
+	unit, steps := privacy.Patient, 1.
+	if perPatient > 0 {
+		unit, steps = privacy.Record, float64(perPatient)
+	}
 	schema, err := dataset.ParseSchema(strings.NewReader(patientSchema))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +241,7 @@ func TestPatientsAreNeighbours(t *testing.T) {
 		second = append(second, chosenOf(t, schema, file("b", p)))
 		known = append(known, chosenOf(t, schema, file("q", p)))
 	}
-	for _, task := range testlevel.Of(t, patientStudies(t, schema), 12) {
+	for _, task := range testlevel.Of(t, patientStudies(t, schema, perPatient), 12) {
 		for _, n := range []int{2, 4, 6} {
 			for _, blocks := range []bool{true, false} {
 				if blocks && !study.TakesBlocks(task, n) {
@@ -221,14 +250,19 @@ func TestPatientsAreNeighbours(t *testing.T) {
 				var bound privacy.Bound
 				of := func(tables []map[study.Choice]table) (all [][]int64) {
 					for _, from := range tables {
-						v, b := vectorAt(t, task, from[task.Plan().Choose], n, blocks)
+						chosen := from[task.Plan().Choose]
+						if perPatient > 0 {
+							chosen = from[every]
+						}
+						v, b := vectorAt(t, task, chosen, n, blocks)
 						bound, all = b, append(all, v)
 					}
 					return all
 				}
 				a, b, q := of(first), of(second), of(known)
-				if bound.Unit != privacy.Patient {
-					t.Fatalf("%s: the bound is for a %s", task.Plan().Kind, bound.Unit)
+				if bound.Unit != unit || bound.PerPatient != perPatient {
+					t.Fatalf("%s: the bound is for a %s, with %d records a patient", task.Plan().Kind,
+						bound.Unit, bound.PerPatient)
 				}
 				moves := false
 				apart := func(x, y []int64, times float64) {
@@ -248,8 +282,8 @@ func TestPatientsAreNeighbours(t *testing.T) {
 				}
 				for i := range a {
 					for j := range b {
-						apart(a[i], b[j], 1)
-						apart(a[i], q[j], 2)
+						apart(a[i], b[j], steps)
+						apart(a[i], q[j], 2*steps)
 						moves = moves || !slices.Equal(a[i], b[j])
 					}
 				}
@@ -309,6 +343,12 @@ func TestOneOfEachPatient(t *testing.T) {
 		p.Unit = privacy.Record
 		if r, err := w.AllRecords(p); err != nil || r.Len() != 8 {
 			t.Errorf("at unit record: %d records, %v", r.Len(), err)
+		}
+		for k, want := range map[int64]int{1: 3, 2: 5, 3: 6} { // none without a number
+			p.PerPatient = k
+			if r, err := w.AllRecords(p); err != nil || r.Len() != want {
+				t.Errorf("%d records a patient: %d records, %v", k, r.Len(), err)
+			}
 		}
 		slices.Reverse(lines)
 		lines[1], lines[4] = lines[4], lines[1]
@@ -404,6 +444,13 @@ func TestNoPatientNumber(t *testing.T) {
 		}
 		if c.want == "" && r.Len() != 60 {
 			t.Errorf("%d records of 60 persons", r.Len())
+		}
+		p.Unit, p.PerPatient = privacy.Record, 2
+		if err := d.Refuses(p); (err == nil) != (c.want == "") {
+			t.Errorf("%s %s, two records a patient: %v", c.word, c.redeclare, err)
+		}
+		if r, err := w.AllRecords(p); c.want == "" && (err != nil || r.Len() != 60) {
+			t.Errorf("two records a patient: %d records of 60 persons, %v", r.Len(), err)
 		}
 	}
 }

@@ -19,13 +19,16 @@ type StudyRecords struct {
 	digest string // digest of the file, if the file is written again regularly
 	plan   study.Plan
 	table  table
+	// most, if not nil, leaves out records of a patient beyond the plan's number. It serves one
+	// reading.
+	most *patientCap
 }
 
 // Open opens the records for a plan, as declared: an import, or the file of a source that is
 // written again regularly. They are decoded by the plan's schema, which means the same as the
 // site's if there are no Objections. Close, All or Blocks ends their use.
 func (s Sources) Open(d Declaration, p study.Plan) (*StudyRecords, error) {
-	h := &StudyRecords{plan: p}
+	h := &StudyRecords{plan: p, most: capOf(p, d)}
 	if d.Redeclare == RedeclareDaily {
 		t, r, err := d.readDaily(s.Key)
 		h.SourceReading, h.digest, h.table = r.SourceReading, r.digest, t
@@ -68,7 +71,7 @@ func (sr *StudyRecords) All() (*dataset.Records, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := sr.plan.Decode(s, t.coding, b)
+		r, err := sr.decode(s, b)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +83,20 @@ func (sr *StudyRecords) All() (*dataset.Records, error) {
 			append(all.Patient,
 				r.Patient...), append(all.FailsCondition, r.FailsCondition...)
 	}
+	if len(all.Y) == 0 {
+		return none(sr.plan), nil
+	}
+	all.X = all.X.Slice(0, len(all.Y), 0, s.Dim()).(*mat.Dense)
 	return all, nil
+}
+
+// decode returns the records of the table's next block that count.
+func (sr *StudyRecords) decode(s dataset.Schema, b dataset.CodedBlock) (*dataset.Records, error) {
+	r, err := sr.plan.Decode(s, sr.table.coding, b)
+	if err == nil && sr.most != nil {
+		r = r.Select(sr.most.rows(b))
+	}
+	return r, err
 }
 
 // Blocks yields exactly n records, in blocks: the table's first n, and empty ones if it has fewer.
@@ -114,19 +130,27 @@ func (sr *StudyRecords) Blocks(n int) iter.Seq[*dataset.Records] {
 			if err != nil {
 				panic(err)
 			}
-			if b.Rows > left {
-				b = t.coding.Slice(b, 0, left)
-			}
-			r, err := sr.plan.Decode(kinds.RecordSchema(sr.plan), t.coding, b)
+			r, err := sr.decode(kinds.RecordSchema(sr.plan), b)
 			if err != nil {
 				panic(err)
 			}
-			if left -= b.Rows; !yield(r) {
+			if r.Len() > left {
+				r = r.Select(firstRows(left))
+			}
+			if left -= r.Len(); r.Len() > 0 && !yield(r) {
 				return
 			}
 		}
 		emptyBlocks(sr.plan, left)(yield)
 	}
+}
+
+func firstRows(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
 }
 
 func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {

@@ -30,10 +30,10 @@ type recordsFrom struct {
 	holdOut bool
 	records int
 	seed    uint64
-	// onePerPatient keeps one record of each patient, as the sites of a study at unit patient do,
-	// by the rule of choose.
-	onePerPatient bool
-	choose        study.Choice
+	// perPatient, if above 0, keeps as many records of each patient, as sites do: one at unit
+	// patient, by the rule of choose.
+	perPatient int64
+	choose     study.Choice
 
 	format  dataset.Format // format of the files, set by tables
 	reading input.ReadOptions
@@ -50,7 +50,9 @@ func (rf *recordsFrom) of(of terms.Study) {
 		of.Where,
 		common.HoldOut
 	rf.records, rf.seed = generate(of), of.Seed
-	rf.onePerPatient, rf.choose = of.Unit == privacy.Patient, of.Choose
+	if rf.perPatient, rf.choose = of.PerPatient, of.Choose; of.Unit == privacy.Patient {
+		rf.perPatient = 1
+	}
 }
 
 // loaded holds the records of a source. pool and test may be nil.
@@ -102,7 +104,7 @@ func (rf *recordsFrom) load(c *console.Console) (loaded, error) {
 			return loaded{}, fmt.Errorf("pool_where %s leaves %d rows for the pool and %d for the parties: choose a value that both have", rf.poolWhere, pool.Rows(), train.Rows())
 		}
 	}
-	if rf.onePerPatient {
+	if rf.perPatient > 0 {
 		train, test = rf.patientsOf(train, schema), rf.patientsOf(test, schema)
 	}
 	for _, part := range []struct {
@@ -199,8 +201,9 @@ func (rf *recordsFrom) tables(c *console.Console) (schema dataset.Schema,
 	return schema, train, nil, nil
 }
 
-// patientsOf returns one record of each patient of a party, chosen before any condition by the
-// study's rule, and at random where sites choose by key; and no record without a patient's number.
+// patientsOf returns at most perPatient records of each patient of a party, chosen before any
+// condition by the study's rule, and at random where sites choose by key; and no record without a
+// patient's number.
 // A schema without a patient column leaves t as it is: plans at unit patient are refused.
 func (rf *recordsFrom) patientsOf(t *dataset.Table, s dataset.Schema) *dataset.Table {
 	if t == nil || !t.Has(s.Patient) {
@@ -221,12 +224,13 @@ func (rf *recordsFrom) patientsOf(t *dataset.Table, s dataset.Schema) *dataset.T
 	if rf.choose != study.ByKey {
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(day(i), day(j)) })
 	}
-	seen, rows := map[[2]string]bool{}, []int{}
+	seen, rows := map[[2]string]int64{}, []int{}
 	for _, i := range order {
 		number, _ := t.Cell(i, s.Patient)
 		party, _ := t.Cell(i, s.Party)
-		if who := [2]string{party, number}; number != "" && number != s.Missing && !seen[who] {
-			seen[who] = true
+		if who := [2]string{party, number}; number != "" && number != s.Missing &&
+			seen[who] < rf.perPatient {
+			seen[who]++
 			rows = append(rows, i)
 		}
 	}

@@ -883,6 +883,22 @@ var mutants = []mutant{
 		found: "TestNamed",
 	},
 	{
+		name: "a cut comes before the most records of a patient", room: "agent/source", file: "records.go",
+		old:   "sr.decode(kinds.RecordSchema(sr.plan), b)",
+		new:   "sr.decode(kinds.RecordSchema(sr.plan), t.coding.Slice(b, 0, min(left, b.Rows)))",
+		found: "TestCappedPatientsAreNeighbours",
+	},
+	{
+		name: "records without a number count as one patient's", room: "agent/source", file: "patients.go",
+		old: "p.seen[who] <= p.most && who != [dataset.KeySize]byte{}", new: "p.seen[who] <= p.most",
+		found: "TestOneOfEachPatient",
+	},
+	{
+		name: "the most records of a patient are those of a party", room: "privacy", file: "cost.go",
+		old: "if u == Patient && c.PerPatient > 0 {", new: "if c.PerPatient > 0 {",
+		found: "TestRecordsOfAPatient",
+	},
+	{
 		name: "texts of each row's own are levels of a draft", room: "dataset/public", file: "draft.go",
 		old: " || len(levels) > 2 && 2*len(levels) > present", new: "",
 		found: "TestDraftIdentifiers",
@@ -1040,7 +1056,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a study may have more records than were declared", room: "agent/source", file: "records.go",
-		old: "if b.Rows > left {", new: "if left < 0 {",
+		old: "if r.Len() > left {", new: "if left < 0 {",
 		found: "TestBlocks",
 	},
 	{

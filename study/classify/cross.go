@@ -81,6 +81,7 @@ func (c *cross) Terms(int64) (study.ReleaseTerms, error) {
 	d := c.pool.Dim()
 	t := study.ReleaseTerms{Output: "cross", Bound: privacy.Bound{
 		Unit: c.plan.Unit, L1: aggregation.CrossMomentL1(d), L2sq: aggregation.CrossMomentL2sq, Cells: 2 * d,
+		PerPatient: c.plan.PerPatient,
 	}}
 	var err error
 	t.Mechanism, err = c.plan.Calibrate(t.Bound, c.Cells())

@@ -230,7 +230,7 @@ func (q *counts) bound() privacy.Bound {
 	}
 	step, most := q.Step, q.Most
 	b := privacy.Bound{
-		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
+		Unit: q.plan.Unit, PerParty: q.terms.PerParty, PerPatient: q.plan.PerPatient,
 		L1: 2*step*d + 4*most*numbers, L2sq: 2*step*step*d + 8*most*most*numbers,
 		Cells: int(2*d + sums),
 	}
@@ -246,7 +246,7 @@ func (q *counts) bound() privacy.Bound {
 func (q *counts) gone() privacy.Bound {
 	all, numbers := int64(len(q.whole())), q.numbers
 	return privacy.Bound{
-		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
+		Unit: q.plan.Unit, PerParty: q.terms.PerParty, PerPatient: q.plan.PerPatient,
 		L1: q.Step*(all+1) + 2*q.Most*numbers, L2sq: q.Step*q.Step*(all+1) + 2*q.Most*q.Most*numbers,
 		Cells: int(all + 1 + 2*numbers),
 	}

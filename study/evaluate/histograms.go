@@ -231,7 +231,7 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 		return privacy.Bound{Unit: p.Unit, L1: 2 * c * n, L2sq: 2 * c * c * n}
 	}
 	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n),
-		PerParty: t.PerParty}
+		PerParty: t.PerParty, PerPatient: p.PerPatient}
 }
 
 // Form gives the range of a cell, from 0 to the number of records. A party's number is private at

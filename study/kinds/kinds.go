@@ -135,7 +135,15 @@ func Check(p study.Plan) error {
 	if p.ChargeByL2 && !ChargesByL2(p) {
 		return study.PlanError("rho_by_l2", "no part of a %s study's noise by %q is charged by L2: leave it out", p.Kind, p.Mechanism)
 	}
-	return kind.Check(p)
+	if err := kind.Check(p); err != nil || p.PerPatient == 0 {
+		return err
+	}
+	// a column of sets would have to be equal in all records of two patients; shards of whole
+	// patients need no number of records
+	if w := kind.Words(p); w.SetColumn || w.Trained != study.NothingTrained {
+		return study.PlanError("per_patient", "%d: it is for counts and sums, and %q trains at the sites, or a column names sets: leave it out", p.PerPatient, p.Mechanism)
+	}
+	return nil
 }
 
 // ChargesByL2 says whether the plan's noise is pure and comes from Plan.Calibrate. The noise of

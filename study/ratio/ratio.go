@@ -243,8 +243,8 @@ func designOf(p study.Plan) (Design, error) {
 	d.Block += t.Fourier
 	// 2·weight is the part of the bound that comes from the counts.
 	weight := int64(math.Ceil(countsShare / (1 - countsShare) * float64(d.Embeddings.L2sq) / 2))
-	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.Embeddings.L2sq + 2*weight,
-		Weight: []int64{weight, 1}}
+	d.Bound = privacy.Bound{Unit: privacy.Record, PerPatient: p.PerPatient,
+		L2sq: d.Embeddings.L2sq + 2*weight, Weight: []int64{weight, 1}}
 	if p.Mechanism == "none" {
 		d.Mechanism = privacy.Unperturbed{}
 		return d, nil

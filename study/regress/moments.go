@@ -56,7 +56,7 @@ func (l Lattice) bound(p study.Plan) privacy.Bound {
 	b, _ := l.bounds()
 	b.Unit = p.Unit
 	if p.Unit != privacy.Party {
-		b.PerParty = study.TermsOf[Terms](p).PerParty
+		b.PerParty, b.PerPatient = study.TermsOf[Terms](p).PerParty, p.PerPatient
 	}
 	return b
 }

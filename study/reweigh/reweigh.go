@@ -318,7 +318,8 @@ func (s *Statistic) Form(records int64) shares.VectorForm {
 //     exp(−(nλε/√d)‖η‖) on β.
 func (s *Statistic) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: s.Plan.Mechanism,
-		Bound: privacy.Bound{Unit: s.Plan.Unit, PerParty: s.terms.PerParty}}
+		Bound: privacy.Bound{Unit: s.Plan.Unit, PerParty: s.terms.PerParty,
+			PerPatient: s.Plan.PerPatient}}
 	var err error
 	d := math.Sqrt(float64(s.Cells()))
 	switch s.Plan.Mechanism {

@@ -48,7 +48,8 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 	if c := t.PerParty; p.Unit == privacy.Party {
 		return privacy.Bound{Unit: p.Unit, L1: 2 * c, L2sq: 2 * c * c}
 	}
-	return privacy.Bound{Unit: p.Unit, L1: 2, L2sq: 2, Cells: 2, PerParty: t.PerParty}
+	return privacy.Bound{Unit: p.Unit, L1: 2, L2sq: 2, Cells: 2, PerParty: t.PerParty,
+		PerPatient: p.PerPatient}
 }
 
 // Bound returns how far one unit moves the histogram.

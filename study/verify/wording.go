@@ -36,6 +36,9 @@ func boundOf(b privacy.Bound) string {
 	if b.PerParty > 0 {
 		s += fmt.Sprintf(", with at most %d records a party", b.PerParty)
 	}
+	if b.PerPatient > 0 {
+		s += fmt.Sprintf(", with at most %d records a patient", b.PerPatient)
+	}
 	return s
 }
 

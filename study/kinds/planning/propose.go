@@ -137,7 +137,8 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	return study.Plan{
 		Name: s.Name, Kind: cmp.Or(s.Kind, kinds.Default), Purpose: s.Purpose, Contact: s.Contact, SourceName: s.SourceName,
 		Schema: schema.WithoutFormat(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
-		Unit: s.Unit, Choose: s.Choose, Epsilon: cmp.Or(s.Epsilon, 1), Mechanism: s.Mechanism, Noise: s.Noise, Lambda: s.Lambda,
+		Unit: s.Unit, Choose: s.Choose, PerPatient: s.PerPatient,
+		Epsilon: cmp.Or(s.Epsilon, 1), Mechanism: s.Mechanism, Noise: s.Noise, Lambda: s.Lambda,
 		Minimum: cmp.Or(s.Minimum, max(2, (3*len(s.Roster)+3)/4)), Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed, Weights: s.Weights,
 	}
 }
