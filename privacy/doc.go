@@ -27,8 +27,9 @@
 // Units are party ⊃ patient ⊃ record ⊃ label. A bound proved at a unit holds in full at every finer
 // one; beside unit patient, a record is replaced by another one of the same patient (Cost.At). At a
 // coarser unit, a bound proved at record or patient counts k·ε and k²·ρ, if a party holds at most a
-// public number k of them (Bound.PerParty). Otherwise, and from label to a coarser unit, it
-// guarantees nothing, and a ledger with a limit there refuses it.
+// public number k of them (Bound.PerParty). From record, the number of records is public: the k
+// steps reach a patient, or a party, with as many records, and no other. Otherwise, and from label
+// to a coarser unit, a bound guarantees nothing, and a ledger with a limit there refuses it.
 //
 // # Who is trusted with what
 //

@@ -23,7 +23,7 @@ type Terms struct {
 	By       string `json:"by,omitempty" yaml:"by" help:"give all tables for each level of this column: the label or a text"`
 	Count    bool   `json:"count,omitempty" yaml:"count" help:"count only the records that meet the condition"`
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
-	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
+	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records (at unit patient: patients) that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 	Cuts     []Cut  `json:"cuts,omitempty" yaml:"cuts" help:"numbers cut at edges of your own, such as [{column: age, edges: [40, 65, 80]}], in place of the pool's quantiles"`
 	// Edges are each number's inner bin edges: those in Cuts or, for other numbers, the quantiles
 	// that cut the pool into PoolQuantiles parts (poolEdges). Edges are public, and New checks them

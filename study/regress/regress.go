@@ -23,7 +23,7 @@ type Terms struct {
 	Columns  []string `json:"columns" yaml:"columns" help:"columns whose coefficients are asked for; few columns have narrow intervals (default: all features)"`
 	Expected float64  `json:"expected,omitempty" yaml:"expected" help:"share of the records expected to have the level of the label that counts as 1 (default .25)"`
 	Radius   float64  `json:"radius,omitempty" yaml:"radius" help:"longest row of standardised columns and outcome; longer rows are shortened to it (default: by the pool and the number of records)"`
-	PerParty int64    `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is said of a whole party"`
+	PerParty int64    `json:"per_party,omitempty" yaml:"per_party" help:"most records (at unit patient: patients) that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is said of a whole party"`
 }
 
 const (

@@ -28,7 +28,7 @@ type Terms struct {
 	Pairs             [][2]string `json:"pairs,omitempty" yaml:"pairs" help:"pairs of columns whose joint margins are released too, such as [[age, sex]]; each costs as much as a feature"`
 	Bins              int         `json:"bins,omitempty" yaml:"bins" help:"also release a histogram of each number, with this number of bins"`
 	MinEffectiveShare float64     `json:"keep,omitempty" yaml:"keep" default:"0.02" help:"least share of the pool's rows that stays effective, where λ is chosen after the release"`
-	PerParty          int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
+	PerParty          int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records (at unit patient: patients) that one party adds; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 }
 
 const (

@@ -36,7 +36,7 @@ type Terms struct {
 	Bins     int       `json:"bins,omitempty" yaml:"bins" help:"intervals of equal length (default: 4 to 20, by the noise)"`
 	Edges    []float64 `json:"edges,omitempty" yaml:"edges" help:"upper ends of intervals of your own, in place of bins"`
 	Entry    string    `json:"entry,omitempty" yaml:"entry" help:"column of the time at which somebody came under observation: always refused, because curves take everybody as observed from time 0"`
-	PerParty int64     `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is said of a whole party"`
+	PerParty int64     `json:"per_party,omitempty" yaml:"per_party" help:"most records (at unit patient: patients) that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is said of a whole party"`
 }
 
 const (
