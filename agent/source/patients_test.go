@@ -399,8 +399,8 @@ func TestPatientsAlone(t *testing.T) {
 }
 
 // TestNoPatientNumber: a source without a patient number takes part in a study at unit patient only
-// if its mapping says that no person has two records. That a person vouches for columns says nothing
-// about persons.
+// if its mapping says that no person has two records. That a person vouches for columns says
+// nothing about persons.
 func TestNoPatientNumber(t *testing.T) {
 	for _, c := range []struct {
 		word, redeclare, want string
