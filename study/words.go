@@ -42,14 +42,14 @@ func (w Words) AtUnit(p Plan) Words {
 	if p.Unit != privacy.Patient {
 		return w
 	}
-	w.DataSent = "of " + p.chosenText() + ": " + strings.NewReplacer(
+	w.DataSent = "of " + p.ChosenText() + ": " + strings.NewReplacer(
 		"declared number of records", "declared number of patients",
 		"how many records it declared", "how many patients it declared").Replace(w.DataSent)
 	return w
 }
 
-// chosenText says which record of each patient counts at unit patient.
-func (p Plan) chosenText() string {
+// ChosenText says which record of each patient counts at unit patient.
+func (p Plan) ChosenText() string {
 	if p.Choose == ByKey {
 		return "one record of each patient, chosen by the site's key"
 	}
@@ -70,7 +70,7 @@ func NeighbourText(p Plan) string {
 		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"
 	case privacy.Patient:
-		return fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many patients each party has is the same. Each patient counts with one record: %s, before any condition", p.Schema.Patient, p.chosenText())
+		return fmt.Sprintf("two collections of records, the same but for one patient (column %s) of one party, all of whose records are replaced by another patient's; who takes part and how many patients each party has is the same. Each patient counts with one record: %s, before any condition", p.Schema.Patient, p.ChosenText())
 	case privacy.Record:
 		return "two collections of records, the same but for one record of one party, which is replaced by any other; who takes part and how many records each party has is the same"
 	}

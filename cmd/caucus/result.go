@@ -75,6 +75,9 @@ func guaranteeOf(p study.Plan) string {
 	if p.Unit == privacy.Label {
 		s += ": each label is hidden, the features beside it are not"
 	}
+	if p.Unit == privacy.Patient {
+		s += ": each patient is hidden, with all records; what counts is " + p.ChosenText()
+	}
 	return s
 }
 
