@@ -110,7 +110,7 @@ func (p Plan) ConditionForecastText(s Size) string {
 func (p Plan) ConditionText() string {
 	all, some := "all records", "records"
 	if p.Unit == privacy.Patient {
-		all = p.chosenText()
+		all = p.ChosenText()
 		some = all + ","
 	}
 	if p.Where == "" {
