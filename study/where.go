@@ -118,3 +118,11 @@ func (p Plan) ConditionText() string {
 	}
 	return fmt.Sprintf("%s for which %s; every other counts as an empty one, and how many those are does not show but in what is released with noise", some, p.Where)
 }
+
+// ChosenText says which record of each patient counts at unit patient.
+func (p Plan) ChosenText() string {
+	if p.Choose == ByKey {
+		return "one record of each patient, chosen by the site's key"
+	}
+	return fmt.Sprintf("the %s record of each patient, by %s", p.Choose, p.Schema.PatientDate)
+}

@@ -48,14 +48,6 @@ func (w Words) AtUnit(p Plan) Words {
 	return w
 }
 
-// ChosenText says which record of each patient counts at unit patient.
-func (p Plan) ChosenText() string {
-	if p.Choose == ByKey {
-		return "one record of each patient, chosen by the site's key"
-	}
-	return fmt.Sprintf("the %s record of each patient, by %s", p.Choose, p.Schema.PatientDate)
-}
-
 // NothingTrained is the text of Words.Trained for kinds that only count or add up. A policy looks
 // at Words.Learner instead.
 const NothingTrained = "none: nothing is trained here"
