@@ -429,11 +429,14 @@ func neighboursInLines(t *testing.T, mapping string) {
 		t.Fatal(err)
 	}
 	odd := slices.Sorted(maps.Values(nasty()))
-	odd = slices.DeleteFunc(odd, func(line string) bool { return len(line) > 1000 })
+	// a carriage return ends a line, so bytes with one are two lines
+	odd = slices.DeleteFunc(odd, func(line string) bool {
+		return len(line) > 1000 || strings.Contains(line, "\r")
+	})
 	quote := rapid.SampledFrom([]string{`"33,f,yes,p1,c1`, `33,f,yes,p1,"c1`, `"`})
 	line := rapid.OneOf(rapid.SampledFrom(visits()[:3]), rapid.SampledFrom(odd), quote, rapid.StringMatching(`[0-9",#]{0,9}`),
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 9), func(b []byte) string {
-			return strings.ReplaceAll(string(b), "\n", "")
+			return strings.NewReplacer("\n", "", "\r", "").Replace(string(b))
 		}))
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(line, 1, 8).Draw(t, "lines")
