@@ -350,8 +350,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// otherWords lists, for a room, the names of mechanisms that mean something else
-// there, or stand there for a time.
+// otherWords lists, for a room, the names of kinds and mechanisms that mean something else there,
+// stand in advice to a person, or stand there for a time.
 var otherWords = map[string]map[string]string{
 	// noises have names of their own
 	"privacy":                   {"auto": "", "laplace": "", "gaussian": "", "gaussian-zcdp": "", "dirichlet": "", "laplace-prior": "", "laplace-paper": "", "dirichlet-paper": "", "none": ""},
@@ -368,6 +368,11 @@ var otherWords = map[string]map[string]string{
 	"internal/webpage":          {"none": "a request that no page made, as browsers say it"},
 	"internal/testlevel/report": {"output": "an event of go test"},
 	"study":                     {"auto": "the quieter noise", "laplace": "a noise that any kind of counts may ask for", "gaussian": "likewise"},
+	"agent/source":              {"survival": "what studies do with missing cells", "regress": "likewise"},
+	"study/classifier/fitted":   {"classify": "advice which kind to take", "regress": "likewise"},
+	"study/classify/trained":    {"regress": "advice which kind to take"},
+	"analyst/forecast":          {"regress": "advice which kind to take"},
+	"analyst/export":            {"survival": "a table of what draws a kind's numbers", "regress": "likewise"},
 	"analyst/simulate":          {"none": "the mechanism without noise, which a run is compared with where its kind has it"},
 }
 
