@@ -9,7 +9,8 @@
 #
 # caucus_numbers has all numbers. value is where the column is higher by 1; the drawing is for a
 # difference of per, which step says in words. low and high are 95 % intervals, for sampling and
-# noise; NA means none, and unknown says why. factor is exp(value) where the outcome is a logarithm.
+# noise; NA means none, and unknown says why. factor is exp(value * per)
+# where the outcome is a logarithm.
 
 caucus_changes <- caucus_numbers[caucus_numbers$measure == "change", ]
 caucus_fit <- caucus_numbers[caucus_numbers$measure != "change", c(

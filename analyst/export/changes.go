@@ -14,8 +14,8 @@ import (
 var rChanges string
 
 // changes reads a regress release. Measure change is a coefficient, of a column or of its level
-// against another; step and per say which difference a drawing shows. factor is exp of a change
-// of a logarithm. The number of records has noise and no sampling.
+// against another; step and per say which difference a drawing shows. Where the outcome is a
+// logarithm, factor is of that step. The number of records has noise and no sampling.
 func changes(f *Frame, r study.Release) error {
 	t, err := leastsquares.TableOf(r)
 	if err != nil {
@@ -38,8 +38,8 @@ func changes(f *Frame, r study.Release) error {
 			append(interval(n), none, none, none, none)}
 		if step != "" {
 			row.Texts[1], row.Numbers[5] = c.Name(), c.Spread
-			for k := 0; k < 3 && t.FactorOf != ""; k++ {
-				row.Numbers[6+k] = math.Exp(row.Numbers[k])
+			if t.FactorOf != "" {
+				copy(row.Numbers[6:], interval(c.Factor())[:3])
 			}
 		}
 		f.Rows = append(f.Rows, row)

@@ -19,9 +19,9 @@ import (
 	"caucus/study/regress/leastsquares"
 )
 
-// changesOf returns a regress release of an outcome, and its table. Two columns of the pool are the
-// same, so their coefficients are unknown.
-func changesOf(t *testing.T, outcome, is string) (study.Release, leastsquares.Table) {
+// changesOf returns a regress release of an outcome, and its table. The columns age and born are the
+// same, so with both nothing is known.
+func changesOf(t *testing.T, outcome string, columns ...string) (study.Release, leastsquares.Table) {
 	t.Helper()
 	s, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: died, classes: ["no", "yes"]}
@@ -52,8 +52,8 @@ features:
 		t.Fatal(err)
 	}
 	p := study.Proposal{Name: "stay", Kind: "regress", Unit: privacy.Record, Epsilon: 20}
-	if p.KindTerms, err = study.EncodeTerms(regress.Terms{Outcome: outcome, Is: is,
-		Columns: []string{"age", "born", "ward"}}); err != nil {
+	if p.KindTerms, err = study.EncodeTerms(regress.Terms{Outcome: outcome,
+		Is: map[string]string{"died": "yes"}[outcome], Columns: columns}); err != nil {
 		t.Fatal(err)
 	}
 	out, err := simulate.Regress{Split: simulate.Split{Schema: s, Train: records.AsTable(),
@@ -64,12 +64,18 @@ features:
 	return *out.Release, out.Released
 }
 
+// toldApart are columns of which all coefficients are known.
+var toldApart = []string{"age", "ward"}
+
 // TestChanges: a file has each coefficient once, with its interval or the reason why there is none,
-// and of a logarithm the factor.
+// and of a logarithm the factor for the step that it names.
 func TestChanges(t *testing.T) {
-	for _, outcome := range []string{"days", "died"} {
-		is := map[string]string{"died": "yes"}[outcome]
-		r, table := changesOf(t, outcome, is)
+	for _, c := range []struct {
+		outcome string
+		columns []string
+	}{{"days", toldApart}, {"died", toldApart}, {"days", []string{"age", "born", "ward"}}} {
+		outcome, changes := c.outcome, len(c.columns)
+		r, table := changesOf(t, outcome, c.columns...)
 		f, err := export.NewFrame(r)
 		if err != nil {
 			t.Fatal(err)
@@ -82,10 +88,9 @@ func TestChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(rows) != 1+3+4 {
+		if len(rows) != 1+changes+4 {
 			t.Fatalf("%s: there are %d rows", outcome, len(rows))
 		}
-		unknown := 0
 		for i, row := range rows[1:] {
 			cell := map[string]string{}
 			for k, name := range rows[0] {
@@ -93,7 +98,7 @@ func TestChanges(t *testing.T) {
 			}
 			n := table.R2
 			switch {
-			case i < 3:
+			case i < changes:
 				n = table.Coefficients[i].Change
 				if cell["measure"] != "change" || cell["column"] != table.Coefficients[i].Column {
 					t.Errorf("%s: row %d is %q", outcome, i, row)
@@ -107,14 +112,15 @@ func TestChanges(t *testing.T) {
 			}
 			want := map[string]float64{"value": n.Value, "low": n.Low, "high": n.High, "sd": n.SD,
 				"noise_sd": n.NoiseSD}
-			if i < 3 && outcome == "days" {
-				want["factor"], want["factor_low"] = math.Exp(n.Value), math.Exp(n.Low)
-				want["factor_high"] = math.Exp(n.High)
+			if i < changes && outcome == "days" {
+				by := table.Coefficients[i].Spread
+				want["factor"], want["factor_low"] = math.Exp(n.Value*by), math.Exp(n.Low*by)
+				want["factor_high"] = math.Exp(n.High * by)
 			} else if cell["factor"] != "" {
 				t.Errorf("%s: there is a factor in %q", outcome, row)
 			}
-			if !n.Known() {
-				unknown++
+			if n.Known() != (changes == 2) && cell["measure"] != "records" {
+				t.Errorf("%s by %s: %q is known, or is not", outcome, c.columns, row)
 			}
 			for name, v := range want {
 				text := ""
@@ -126,12 +132,9 @@ func TestChanges(t *testing.T) {
 				}
 			}
 		}
-		if level := table.Coefficients[2]; level.To == hostileArm && rows[3][4] != "'"+hostileArm {
-			t.Errorf("a formula is no text: %q", rows[3])
-		}
-		if unknown < 2 {
-			t.Errorf("%s: %d numbers are unknown, want the two columns that are the same", outcome,
-				unknown)
+		if level := table.Coefficients[changes-1]; level.To != hostileArm ||
+			rows[changes][4] != "'"+hostileArm {
+			t.Errorf("a formula is no text: %q", rows[changes])
 		}
 	}
 }
@@ -141,7 +144,7 @@ func TestChanges(t *testing.T) {
 func drawsChanges(t *testing.T, rscript string) {
 	t.Helper()
 	for _, outcome := range []string{"days", "died"} {
-		r, _ := changesOf(t, outcome, map[string]string{"died": "yes"}[outcome])
+		r, _ := changesOf(t, outcome, toldApart...)
 		f, err := export.NewFrame(r)
 		if err != nil {
 			t.Fatal(err)
@@ -157,10 +160,10 @@ func drawsChanges(t *testing.T, rscript string) {
 			t.Errorf("the picture has %d bytes (%v)", len(b), err)
 		}
 		want := fmt.Sprintf("TRUE %d %t %.10g %s", len(f.Rows), outcome == "days",
-			f.Rows[2].Numbers[0], hostileArm)
+			f.Rows[1].Numbers[0], hostileArm)
 		if said := run("-e", `source("changes.R"); pdf(NULL); caucus_plot(); x <- caucus_changes; `+
 			`cat(caucus_simulated, nrow(caucus_numbers), tolower(par("xlog")), `+
-			`sprintf("%.10g", x$value[3]), x$against[3])`); said != want {
+			`sprintf("%.10g", x$value[2]), x$against[2])`); said != want {
 			t.Errorf("%s: R says %q, want %q", outcome, said, want)
 		}
 	}

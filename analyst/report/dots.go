@@ -15,7 +15,7 @@ import (
 type Dots struct {
 	Title, Note string
 	Rows        []dotsRow
-	From, To    string // ends of the axis
+	Ends        template.HTML // of the axis, and its mark
 }
 
 type dotsRow struct {
@@ -54,22 +54,39 @@ func NewDots(c *study.ReportChart) *Dots {
 	place := func(v float64) float64 {
 		return 2 + 96*(scale(min(max(v, from), to))-scale(from))/(scale(to)-scale(from))
 	}
-	d := &Dots{Title: c.Title, Note: c.Note, From: textOf(c, from), To: textOf(c, to)}
+	none, marked := 0., c.Ratio || c.Zero // no difference
+	if c.Ratio {
+		none = 1
+	}
+	d := &Dots{Title: c.Title, Note: c.Note}
+	end := func(at float64, text, anchor string) { // safe: text is a number
+		d.Ends += template.HTML(fmt.Sprintf(`<text x="%.2f%%" y="14"%s>%s</text>`, at, anchor, text))
+	}
+	// The mark has room where it stands.
+	if !marked || place(none) == 2 || place(none) > leastRoom {
+		end(2, textOf(c, from), "")
+	}
+	if !marked || place(none) == 98 || place(none) < 100-leastRoom {
+		end(98, textOf(c, to), ` text-anchor="end"`)
+	}
+	if marked && place(none) > 2 && place(none) < 98 {
+		end(place(none), strconv.Itoa(int(none)), ` text-anchor="middle"`)
+	}
 	for _, b := range c.Bars {
 		value := textWithin(c, b.Value, (b.High-b.Low)/2)
 		strip := `<svg aria-hidden="true" focusable="false" height="22"><line class="axis" x1="2%" x2="98%" y1="11" y2="11"/>`
-		if c.Ratio || c.Zero {
-			none := 0.0
-			if c.Ratio {
-				none = 1
-			}
-			strip += fmt.Sprintf(`<line class="axis" x1="%.2f%%" x2="%.2f%%" y1="2" y2="20"/>`, place(none), place(none))
+		if marked {
+			strip += fmt.Sprintf(`<line class="none" x1="%.2f%%" x2="%.2f%%" y1="0" y2="22" stroke-dasharray="4 3"/>`, place(none), place(none))
 		}
+		grey := ""
 		if b.High > b.Low {
 			value += off(c, b)
-			strip += fmt.Sprintf(`<line class="range" x1="%.2f%%" x2="%.2f%%" y1="11" y2="11" stroke-width="4"/>`, place(b.Low), place(b.High))
+			if marked && b.Low <= none && none <= b.High {
+				grey = " grey"
+			}
+			strip += fmt.Sprintf(`<line class="range%s" x1="%.2f%%" x2="%.2f%%" y1="11" y2="11" stroke-width="4"/>`, grey, place(b.Low), place(b.High))
 		}
-		strip += fmt.Sprintf(`<circle class="at" cx="%.2f%%" cy="11" r="6"/></svg>`, place(b.Value))
+		strip += fmt.Sprintf(`<circle class="at%s" cx="%.2f%%" cy="11" r="6"/></svg>`, grey, place(b.Value))
 		// safe: strip has no text of a release
 		d.Rows = append(d.Rows, dotsRow{Name: b.Name, Value: value, Main: b.Main,
 			Strip: template.HTML(strip)})
@@ -90,6 +107,9 @@ func textOf(c *study.ReportChart, v float64) string {
 	}
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
+
+// leastRoom is how near an end, in % of the axis, the text of a mark leaves the end's no room.
+const leastRoom = 20
 
 // mostRatio bounds the axis of ratios. An interval that reaches beyond it is nearly useless.
 const mostRatio = 100

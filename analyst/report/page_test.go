@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"html/template"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -129,8 +131,8 @@ func TestRatios(t *testing.T) {
 		Bars: []study.ReportBar{{Name: "a", Value: 4, Low: 2, High: 1e9},
 			{Name: "b", Value: 2, Low: 2, High: 2}}})
 	// log 2 / log 100 of 96 %, from 2 %
-	if d.From != "1" || d.To != "100" || !strings.Contains(string(d.Rows[1].Strip), `cx="16.45%"`) || d.Rows[0].Value != "4 (2 to 1e+09)" {
-		t.Errorf("the axis runs from %s to %s: %+v", d.From, d.To, d.Rows)
+	if want := template.HTML(`<text x="2.00%" y="14">1</text><text x="98.00%" y="14" text-anchor="end">100</text>`); d.Ends != want || !strings.Contains(string(d.Rows[1].Strip), `cx="16.45%"`) || d.Rows[0].Value != "4 (2 to 1e+09)" {
+		t.Errorf("the axis has the ends %s: %+v", d.Ends, d.Rows)
 	}
 	// No end that leaves out 1 is written as 1, and no small difference as 0.
 	for want, c := range map[string]*study.ReportChart{
@@ -139,8 +141,49 @@ func TestRatios(t *testing.T) {
 		"0.0020 ± 0.0010": {Zero: true, Bars: []study.ReportBar{
 			{Value: .002, Low: .001, High: .003}}},
 	} {
-		if d := NewDots(c); d.Rows[0].Value != want || c.Zero && d.To != "+0.003" {
-			t.Errorf("%q up to %s, want %q", d.Rows[0].Value, d.To, want)
+		if d := NewDots(c); d.Rows[0].Value != want || c.Zero && !strings.Contains(
+			string(d.Ends), ">+0.003<") {
+			t.Errorf("%q on an axis with the ends %s, want %q", d.Rows[0].Value, d.Ends, want)
+		}
+	}
+}
+
+// TestNoDifference: the axis says where no difference is, and what has an interval that holds it is
+// grey. Where that mark stands near an end, the end's text gives way.
+func TestNoDifference(t *testing.T) {
+	of := func(low, high float64) study.ReportBar {
+		return study.ReportBar{Name: "a", Value: (low + high) / 2, Low: low, High: high}
+	}
+	for name, c := range map[string]struct {
+		chart study.ReportChart
+		ends  string // texts of the axis
+		grey  []bool // of each row
+	}{
+		"differences": {study.ReportChart{Zero: true, Bars: []study.ReportBar{of(-2, 1), of(-2, -1),
+			of(1, 2)}}, "-2 +2 0", []bool{true, false, false}},
+		"ratios": {study.ReportChart{Ratio: true, Bars: []study.ReportBar{of(.5, 2), of(1.5, 2)}},
+			"0.5 2 1", []bool{true, false}},
+		"near an end": {study.ReportChart{Zero: true, Bars: []study.ReportBar{of(-.1, 9), of(5, 9)}},
+			"+10 0", []bool{true, false}},
+		"at an end": {study.ReportChart{Zero: true, Bars: []study.ReportBar{of(1, 2)}}, "+0 +2",
+			[]bool{false}},
+		"no differences": {study.ReportChart{Whole: true, Bars: []study.ReportBar{of(0, 1)}}, "0 1",
+			[]bool{false}},
+	} {
+		d := NewDots(&c.chart)
+		var ends []string
+		for _, text := range regexp.MustCompile(">([^<]+)<").FindAllStringSubmatch(string(d.Ends), -1) {
+			ends = append(ends, text[1])
+		}
+		if got := strings.Join(ends, " "); got != c.ends {
+			t.Errorf("%s: the axis says %q, want %q", name, got, c.ends)
+		}
+		for i, want := range c.grey {
+			strip := string(d.Rows[i].Strip)
+			if strings.Contains(strip, "at grey") != want ||
+				strings.Contains(strip, `class="none"`) == c.chart.Whole {
+				t.Errorf("%s: row %d is %s", name, i, strip)
+			}
 		}
 	}
 }

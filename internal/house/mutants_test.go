@@ -1722,15 +1722,33 @@ var mutants = []mutant{
 	},
 	{
 		name: "a factor is drawn as a change of the logarithm", room: "study/regress/leastsquares", file: "report.go",
-		old:   `c.Title, scale = "factor of "+t.FactorOf, math.Exp`,
-		new:   `c.Title = "factor of " + t.FactorOf`,
+		old:   "n, by = of.Factor(), 1",
+		new:   "by = 1",
 		found: "TestLogarithms",
 	},
 	{
-		name: "a file's factor is of another end of the interval", room: "analyst/export", file: "changes.go",
-		old:   "math.Exp(row.Numbers[k])",
-		new:   "math.Exp(row.Numbers[2-k])",
+		name: "a file's factor is a change of the logarithm", room: "analyst/export", file: "changes.go",
+		old:   "interval(c.Factor())",
+		new:   "interval(c.Change)",
 		found: "TestChanges",
+	},
+	{
+		name: "a factor is of the column's unit", room: "study/regress/leastsquares", file: "report.go",
+		old:   "math.Exp(n.High * c.Spread)",
+		new:   "math.Exp(n.High)",
+		found: "TestLogarithms",
+	},
+	{
+		name: "an interval that holds no difference has a dot like others", room: "analyst/report", file: "dots.go",
+		old:   `grey = " grey"`,
+		new:   `grey = ""`,
+		found: "TestNoDifference",
+	},
+	{
+		name: "a forecast of few records speaks of their columns", room: "study/regress/leastsquares", file: "forecast.go",
+		old:   "hidden, why = nil, tooFew",
+		new:   "hidden = nil",
+		found: "TestFewRecords",
 	},
 	{
 		name: "squares have no more noise than products", room: "study/regress/leastsquares", file: "noise.go",

@@ -246,7 +246,7 @@ def changes(body: Document) -> pd.DataFrame:
     rows = []
     for c in body["coefficients"]:
         number = _number(c["change"])
-        factor = [math.exp(number[k]) for k in (0, 3, 4)] if body.get("factor_of") and number[0] is not None else [None] * 3
+        factor = [math.exp(number[k] * c["spread"]) for k in (0, 3, 4)] if body.get("factor_of") and number[0] is not None else [None] * 3
         texts = [c["column"], c.get("level", ""), c.get("to", ""), c["change"].get("unknown", "")]
         rows.append([*texts, c["spread"], *number, *factor])
     factors = ["factor", "factor_low", "factor_high"]

@@ -170,8 +170,9 @@ class Release:
         """Of a regress release: the change of the outcome where a column is higher by 1, or a text has
         the level and not that of to, the others being equal, with a 95 % interval of noise and
         sampling. Of a column that the schema calls log, it is log(1 + column) that is higher by 1.
-        Where the outcome is a logarithm, factor is what 1 + outcome is multiplied by, else NaN.
-        unknown says why a number is NaN. spread is the column's standard deviation in the pool."""
+        Where the outcome is a logarithm, factor is what 1 + outcome is multiplied by where the
+        column is higher by spread, else NaN. unknown says why a number is NaN. spread is the column's
+        standard deviation in the pool, 1 of a level."""
         return _frames.changes(self._of("changes"))
 
     def groups(self) -> pd.DataFrame:

@@ -262,7 +262,7 @@ class TableOne(Exact):
         self.same(frame["spread"], [c["spread"] for c in body["coefficients"]])
         self.assertEqual(frame.attrs["factor_of"], "1 + days")
         for name in ("", "_low", "_high"):
-            self.same(frame["factor" + name], [math.exp(c["change"][name[1:] or "value"]) for c in body["coefficients"]], name)
+            self.same(frame["factor" + name], [math.exp(c["change"][name[1:] or "value"] * c["spread"]) for c in body["coefficients"]], name)
         body.pop("factor_of")
         self.assertTrue(_frames.changes(body)["factor"].isna().all())
 

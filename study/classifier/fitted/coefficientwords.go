@@ -79,7 +79,7 @@ func (of *Coefficients) words(c classifier.Classifier) (string, bool) {
 // are none.
 func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	c := &study.ReportChart{
-		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; the axis is logarithmic, its mark is 1, no difference; bold: the interval excludes 1", Ratio: true,
+		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; the axis is logarithmic, dashed: 1, no difference; bold: the interval excludes 1", Ratio: true,
 	}
 	for _, e := range of.withInterval() {
 		v := e.LogOdds

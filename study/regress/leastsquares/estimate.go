@@ -121,7 +121,7 @@ func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
 	f := &fit{publicRows: p, noise: of, a: a, n: a.At(0, 0),
 		unit: p.Outcome.Scale * (p.Outcome.High - p.Outcome.Low)}
 	k := p.Dim() - 1
-	if !(f.n >= 2*float64(k)) || !(f.n > leastSignal*math.Sqrt(of.square)) {
+	if of.hides(f.n, k) {
 		return f, tooFew
 	}
 	expected := scaled(f.n, p.moments(p.Radius, p.share()))

@@ -76,6 +76,9 @@ func NewForecast(d *regress.Design, pool *auxdata.Pool, size study.Size,
 	}
 	n *= float64(len(p.rows)) / float64(pool.Rows())
 	hidden, why := p.hidden(scaled(n, p.moments(d.Radius, p.share())), of)
+	if of.hides(n, k) {
+		hidden, why = nil, tooFew
+	}
 	for j, c := range d.Columns {
 		out[j].Unknown, out[j].Hidden = why, slices.Contains(hidden, c)
 	}

@@ -231,3 +231,24 @@ func TestForecastWords(t *testing.T) {
 		}
 	}
 }
+
+// TestFewRecords: a forecast of too few records gives the reason that their release gives.
+func TestFewRecords(t *testing.T) {
+	const records = 12
+	_, pool := hospital(t)
+	d, got, warning := warned(t, first(2), 3, study.NoiseSite, records)
+	sums := make([]float64, d.Cells())
+	sums[d.Cell(0, 0)] = regress.OfSquare * float64(d.One*d.One) * 5 * records
+	sd := 1000 * float64(d.One*d.One)
+	released := Estimate(d, pool, sums, sd*sd)
+	for _, why := range []string{got[0].Unknown, released.Coefficients[0].Unknown,
+		released.R2.Unknown} {
+		if why != tooFew {
+			t.Errorf("%q is the reason, want %q", why, tooFew)
+		}
+	}
+	if want := "no coefficient will be known: too few records have the outcome"; !strings.HasPrefix(
+		warning, want) {
+		t.Errorf("%q does not begin with %q", warning, want)
+	}
+}

@@ -1,6 +1,8 @@
 package leastsquares
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -9,6 +11,11 @@ import (
 type noise struct{ product, square float64 }
 
 func (n noise) times(by float64) noise { return noise{n.product * by, n.square * by} }
+
+// hides reports whether so many records, a noisy number, are too few for k coefficients.
+func (n noise) hides(records float64, k int) bool {
+	return !(records >= 2*float64(k)) || !(records > leastSignal*math.Sqrt(n.square))
+}
 
 // residualNoise returns the covariance of r = e − Eβ, where e has independent noise on products.
 //

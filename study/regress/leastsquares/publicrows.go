@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -114,7 +115,11 @@ func (p publicRows) hidden(expected *mat.SymDense, of noise) ([]regress.Column, 
 			names += ", " + c.Name()
 		}
 	}
-	return columns, fmt.Sprintf(why, names)
+	why = fmt.Sprintf(why, names)
+	if len(columns) == len(p.Columns) {
+		why = strings.Replace(why, ", most in "+names, "", 1)
+	}
+	return columns, why
 }
 
 // below returns the columns in directions of the columns' products that have no more than this, or

@@ -62,14 +62,17 @@ func (t Table) answer(parties int) string {
 		}
 		if known++; !c.Change.Covers(0) {
 			if t.FactorOf != "" {
-				clear = append(clear, c.Name()+" × "+factor(c.Change))
+				clear = append(clear, c.Step()+": × "+factor(c.Factor()))
 			} else {
 				clear = append(clear, c.Name()+" "+words(c.Change, "%+.3g"))
 			}
 		}
 	}
-	s := fmt.Sprintf("%s, %s at %d sites: %d of %d coefficients have an interval", t.Outcome,
-		t.CountedWords(), parties, known, len(t.Coefficients))
+	s := fmt.Sprintf("%s, %s at %d sites: ", t.Outcome, t.CountedWords(), parties)
+	if why := t.common(); why != "" {
+		return s + "no coefficient is known: " + why + "."
+	}
+	s += fmt.Sprintf("%d of %d coefficients have an interval", known, len(t.Coefficients))
 	these := "these leave out 0"
 	if t.FactorOf != "" {
 		these = "as factors of " + t.FactorOf + " these leave out 1"
@@ -84,11 +87,33 @@ func (t Table) answer(parties int) string {
 	return s + " (95 % intervals)."
 }
 
-// factor writes exp of a change with its interval, with as many digits as the interval needs.
+// common returns the reason why no coefficient is known, "" where one is, or reasons differ.
+func (t Table) common() string {
+	why := t.Coefficients[0].Change.Unknown
+	if slices.ContainsFunc(t.Coefficients, func(c Coefficient) bool {
+		return c.Change.Unknown != why
+	}) {
+		return ""
+	}
+	return why
+}
+
+// Factor returns what the outcome that Table.FactorOf names is multiplied by for a Step, with the
+// ends of its interval, and no standard deviation. In the column's unit a factor may be larger than
+// any number of a computer, as of an amount that is always below a thousandth.
+func (c Coefficient) Factor() validation.Number {
+	n := c.Change
+	if !n.Known() {
+		return n
+	}
+	return validation.Number{Value: math.Exp(n.Value * c.Spread), Low: math.Exp(n.Low * c.Spread),
+		High: math.Exp(n.High * c.Spread)}
+}
+
+// factor writes a factor with its interval, with as many digits as the interval needs.
 func factor(n validation.Number) string {
-	low, high := math.Exp(n.Low), math.Exp(n.High)
-	digits := min(max(1-int(math.Floor(math.Log10(math.Max(high-low, 1e-6)))), 0), 6)
-	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, math.Exp(n.Value), digits, low, digits, high)
+	digits := min(max(1-int(math.Floor(math.Log10(math.Max(n.High-n.Low, 1e-6)))), 0), 6)
+	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, n.Value, digits, n.Low, digits, n.High)
 }
 
 // words writes a number with its interval, each by a format.
@@ -130,8 +155,17 @@ func (t Table) records() string {
 }
 
 func (t Table) fit() string {
-	s := "R² " + words(t.R2, "%.3g") + "; standard deviation of what is left " +
-		words(t.Residual, "%.3g")
+	s := "R² " + words(t.R2, "%.3g")
+	switch why := t.common(); {
+	case why != "" && t.R2.Unknown == why:
+		s = "unknown, as the coefficients are"
+	case !t.R2.Known() && t.R2.Unknown == t.Residual.Unknown:
+		s = "R² and the standard deviation of what is left are unknown: " + t.R2.Unknown
+	case t.Share && t.R2.Known():
+		s += ", which is mostly small for an outcome of 0 and 1, also where columns say much"
+	default:
+		s += "; standard deviation of what is left " + words(t.Residual, "%.3g")
+	}
 	return s + fmt.Sprintf("; rows longer than %g standard deviations were shortened", t.Radius)
 }
 
@@ -143,7 +177,7 @@ func (t Table) Meaning() string {
 	}
 	s += " where a column is higher by 1, the others being equal"
 	if t.FactorOf != "" {
-		s += "; the factor is what " + t.FactorOf + " is then multiplied by"
+		s += "; a factor is what " + t.FactorOf + " is multiplied by for the step beside it"
 	}
 	if t.FactorOf != "" || slices.ContainsFunc(t.Coefficients, func(c Coefficient) bool {
 		return c.Log
@@ -155,18 +189,21 @@ func (t Table) Meaning() string {
 
 func (t Table) chart() *study.ReportChart {
 	c := &study.ReportChart{Title: t.Changed(), Zero: t.FactorOf == "", Ratio: t.FactorOf != "",
-		Note: "of numbers, for a difference of the pool's standard deviation; of texts, beside the pool's most frequent level. Bars are 95 % intervals for sampling and noise"}
-	scale := func(v float64) float64 { return v }
+		Note: "of numbers, for a difference of the pool's standard deviation; of texts, beside the pool's most frequent level. Bars are 95 % intervals for sampling and noise; dashed: no difference; grey: the interval holds it"}
 	if c.Ratio {
-		c.Title, scale = "factor of "+t.FactorOf, math.Exp
-		c.Note += "; the axis is logarithmic, its mark is 1, no difference"
+		c.Title = "factor of " + t.FactorOf
+		c.Note += "; the axis is logarithmic"
 	}
 	for _, of := range t.Coefficients {
-		if of.Change.Known() {
-			c.Bars = append(c.Bars, study.ReportBar{Name: of.Step(), Main: true,
-				Value: scale(of.Change.Value * of.Spread), Low: scale(of.Change.Low * of.Spread),
-				High: scale(of.Change.High * of.Spread)})
+		n, by := of.Change, of.Spread
+		if !n.Known() {
+			continue
 		}
+		if c.Ratio {
+			n, by = of.Factor(), 1
+		}
+		c.Bars = append(c.Bars, study.ReportBar{Name: of.Step(), Main: true, Value: n.Value * by,
+			Low: n.Low * by, High: n.High * by})
 	}
 	return c
 }
@@ -175,24 +212,28 @@ func (t Table) table() study.ReportTable {
 	out := study.ReportTable{Title: "coefficients, where a column is higher by 1",
 		Head: []string{"column", t.Changed(), "95 %", "of the variance by privacy noise"}}
 	if t.FactorOf != "" {
-		out.Head = append(out.Head, "factor of "+t.FactorOf)
+		out.Head = append(out.Head, "step", "factor of "+t.FactorOf)
 	}
-	row := func(name string, n validation.Number, factorOf string) {
-		cells := []string{name, "unknown", n.Unknown, "", ""}
+	common := t.common()
+	row := func(name, step string, n, times validation.Number) {
+		cells := []string{name, "unknown", n.Unknown, "", "", ""}
+		if n.Unknown == common {
+			cells[2] = ""
+		}
 		if n.Known() {
 			noise := n.NoiseSD / math.Max(n.SD, math.SmallestNonzeroFloat64)
 			cells = []string{name, fmt.Sprintf("%+.3g", n.Value),
 				fmt.Sprintf("%+.3g to %+.3g", n.Low, n.High),
-				fmt.Sprintf("%.0f %%", 100*noise*noise), ""}
-			if factorOf != "" {
-				cells[4] = factor(n)
+				fmt.Sprintf("%.0f %%", 100*noise*noise), step, ""}
+			if step != "" {
+				cells[5] = factor(times)
 			}
 		}
 		out.Rows = append(out.Rows, cells[:len(out.Head)])
 	}
 	for _, c := range t.Coefficients {
-		row(c.Name(), c.Change, t.FactorOf)
+		row(c.Name(), c.Step(), c.Change, c.Factor())
 	}
-	row("intercept", t.Intercept, "")
+	row("intercept", "", t.Intercept, validation.Number{})
 	return out
 }
