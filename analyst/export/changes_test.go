@@ -19,9 +19,10 @@ import (
 	"caucus/study/regress/leastsquares"
 )
 
-// changesOf returns a regress release of an outcome, and its table. The columns age and born are the
-// same, so with both nothing is known.
-func changesOf(t *testing.T, outcome string, columns ...string) (study.Release, leastsquares.Table) {
+// changesOf returns a regress release of an outcome, and its table. The columns age and born are
+// the same, so with both nothing is known.
+func changesOf(t *testing.T, outcome string, columns ...string) (study.Release,
+	leastsquares.Table) {
 	t.Helper()
 	s, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: died, classes: ["no", "yes"]}

@@ -60,7 +60,8 @@ func NewDots(c *study.ReportChart) *Dots {
 	}
 	d := &Dots{Title: c.Title, Note: c.Note}
 	end := func(at float64, text, anchor string) { // safe: text is a number
-		d.Ends += template.HTML(fmt.Sprintf(`<text x="%.2f%%" y="14"%s>%s</text>`, at, anchor, text))
+		d.Ends += template.HTML(fmt.Sprintf(`<text x="%.2f%%" y="14"%s>%s</text>`, at, anchor,
+			text))
 	}
 	// The mark has room where it stands.
 	if !marked || place(none) == 2 || place(none) > leastRoom {

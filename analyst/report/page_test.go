@@ -163,8 +163,8 @@ func TestNoDifference(t *testing.T) {
 			of(1, 2)}}, "-2 +2 0", []bool{true, false, false}},
 		"ratios": {study.ReportChart{Ratio: true, Bars: []study.ReportBar{of(.5, 2), of(1.5, 2)}},
 			"0.5 2 1", []bool{true, false}},
-		"near an end": {study.ReportChart{Zero: true, Bars: []study.ReportBar{of(-.1, 9), of(5, 9)}},
-			"+10 0", []bool{true, false}},
+		"near an end": {study.ReportChart{Zero: true, Bars: []study.ReportBar{of(-.1, 9),
+			of(5, 9)}}, "+10 0", []bool{true, false}},
 		"at an end": {study.ReportChart{Zero: true, Bars: []study.ReportBar{of(1, 2)}}, "+0 +2",
 			[]bool{false}},
 		"no differences": {study.ReportChart{Whole: true, Bars: []study.ReportBar{of(0, 1)}}, "0 1",
@@ -172,7 +172,8 @@ func TestNoDifference(t *testing.T) {
 	} {
 		d := NewDots(&c.chart)
 		var ends []string
-		for _, text := range regexp.MustCompile(">([^<]+)<").FindAllStringSubmatch(string(d.Ends), -1) {
+		texts := regexp.MustCompile(">([^<]+)<")
+		for _, text := range texts.FindAllStringSubmatch(string(d.Ends), -1) {
 			ends = append(ends, text[1])
 		}
 		if got := strings.Join(ends, " "); got != c.ends {

@@ -26,9 +26,9 @@ func bodyOf[T any](ts *testscript.TestScript, file string) T {
 
 // changesCommand compares a regress study with clean files, by hand. "changes PREVIEW CLEAN" demands
 // that a preview says how many records have all columns. "changes RELEASE CLEAN CLEAN..." demands
-// that the coefficients lie within 6.5 standard deviations of the noise, and a quarter of those of noise
-// and of drawing the records, from least squares by QR of all files. Noise is further off with
-// probability below 1e-10. Shortening may move a coefficient by the quarter.
+// that the coefficients lie within 6.5 standard deviations of the noise, and a quarter of those of
+// noise and of drawing the records, from least squares by QR of all files. Noise is further off
+// with probability below 1e-10. Shortening may move a coefficient by the quarter.
 func changesCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: changes PREVIEW CLEAN | changes RELEASE CLEAN CLEAN...")

@@ -105,8 +105,8 @@ func TestLogarithms(t *testing.T) {
 		math.Abs(bar.Low-1.01*1.01) > 1e-12 {
 		t.Errorf("the chart is %+v", chart)
 	}
-	small := Coefficient{Column: "mol", Spread: 1e-4, Change: validation.Number{Value: 1e4, Low: 9e3,
-		High: 11e3}}
+	small := Coefficient{Column: "mol", Spread: 1e-4,
+		Change: validation.Number{Value: 1e4, Low: 9e3, High: 11e3}}
 	if got, want := factor(small.Factor()), "2.72 (2.46 to 3.00)"; got != want {
 		t.Errorf("the factor of a column of small numbers is %s, want %s", got, want)
 	}
