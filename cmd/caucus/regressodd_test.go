@@ -87,7 +87,7 @@ func TestOddRegressions(t *testing.T) {
 		"no column at sites":  {[]string{"nocrp.csv", "pool.csv", days, "columns=[crp]"}, "too few records have the outcome and all columns"},
 		"half a column":       {[]string{"halfcrp.csv", "pool.csv", days, "columns=[crp]"}, "about 7[0-9]{2} ± [0-9]+ records with all columns"},
 		"no column in pool":   {[]string{"usual.csv", "nocrppool.csv", days, "columns=[crp]"}, "no row has all columns of the regression: give a pool with such rows"},
-		"fewer than columns":  {[]string{"few.csv", "pool.csv", days, "columns=[age, crp, ward]"}, "too few records have the outcome and all columns: use fewer columns"},
+		"fewer than columns":  {[]string{"few.csv", "pool.csv", days, "columns=[age, crp, ward]"}, "too few records have the outcome and all columns, beside the noise: use fewer columns"},
 		"a pool of one row":   {[]string{"usual.csv", "onerow.csv", days, "columns=[age]"}, "the pool has one value of days"},
 		"all have died":       {[]string{"died.csv", "pool.csv", "outcome=died", "columns=[age]"}, `age +\S+ +\S+ to \S+ +\+0\n`},
 		"one level at sites":  {[]string{"oneward.csv", "pool.csv", days, "columns=[ward]"}, "the records are not like the pool|too few records"},

@@ -34,7 +34,7 @@ const leastSignal = 4
 
 // Reasons why a number is unknown.
 const (
-	tooFew    = "too few records have the outcome and all columns: use fewer columns, or more records"
+	tooFew    = "too few records have the outcome and all columns, beside the noise: use fewer columns, two servers, or more records"
 	tooNoisy  = "noise hides how the columns differ from each other, most in %s: use fewer columns, two servers, or more records"
 	oneValue  = "the pool's rows do not differ in %s: leave the column out, or give a pool whose rows do"
 	tooAlike  = "the pool does not tell %s apart: leave one out, or give a pool that does"
