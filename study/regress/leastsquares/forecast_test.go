@@ -252,3 +252,23 @@ func TestFewRecords(t *testing.T) {
 		t.Errorf("%q does not begin with %q", warning, want)
 	}
 }
+
+// TestHiddenWords: where noise hides all columns, no columns are named as those that it hides most.
+func TestHiddenWords(t *testing.T) {
+	_, pool := hospital(t)
+	d, _, _ := warned(t, first(2), 3, study.NoiseSite, 1000)
+	p := newPublicRows(d, pool)
+	for want, expected := range map[string][]float64{
+		"noise hides how the columns differ from each other: use": {1e6, 1, 1, 1},
+		"noise hides how the columns differ from each other, most in x1: use": {1e6, 1e6, 1,
+			1e6},
+	} {
+		a := mat.NewSymDense(len(expected), nil)
+		for i, v := range expected {
+			a.SetSym(i, i, v)
+		}
+		if _, why := p.hidden(a, noise{product: 1e4, square: 1e4}); !strings.HasPrefix(why, want) {
+			t.Errorf("%q does not begin with %q", why, want)
+		}
+	}
+}
