@@ -33,11 +33,12 @@ type RegressSummary struct {
 // known. Coefficients are standardised: of the outcome's scale, by the columns' scales.
 type RegressMeasures struct {
 	// RMSE is the root mean squared error of a released coefficient, SiteAloneRMSE that of least
-	// squares of the largest site's records alone, without noise.
+	// squares of as many of all records as the largest site has, without noise.
 	RMSE          float64 `json:"rmse"`
 	SiteAloneRMSE float64 `json:"alone_rmse"`
 	// Coverage is the share of 95 % intervals that hold the population's coefficient; MinCoverage
-	// is the smallest of one coefficient that at least half of the draws know.
+	// is the smallest of one coefficient, of those known at least half as often as the one known
+	// most.
 	Coverage    float64 `json:"coverage"`
 	MinCoverage float64 `json:"least"`
 	// WidthRatio is the mean width of an interval, divided by that without noise; nil where that is
@@ -76,7 +77,7 @@ func (r Regress) Run(ctx context.Context) (RegressSummary, error) {
 	for _, rows := range d.Parties {
 		m.party(d.Private.Select(rows))
 	}
-	m.truth = m.exact(slices.Concat(m.all...))
+	m.truth = m.exact(m.all)
 	out.Summary, out.True = summaryOf(p, r.Repeats, &release), m.truth
 	out.Totals = release.Totals
 	if out.Released, err = leastsquares.TableOf(release); err != nil {
@@ -100,7 +101,8 @@ type regressErrors struct {
 	task        study.Finisher
 	moments     *regress.Moments
 	again       redraw
-	all         [][][]float64 // standardised rows of each party; nil for one that drops out
+	all         [][]float64 // standardised rows of all parties; nil for one that drops out
+	largest     int         // records of the largest site
 	truth       leastsquares.Table
 	seen, held  []float64 // of each coefficient
 	off, alone  float64
@@ -109,7 +111,6 @@ type regressErrors struct {
 
 // party adds a party's records.
 func (r *regressErrors) party(records *dataset.Records) {
-	var clear [][]float64
 	whole := make([]int64, records.Len()*r.moments.Dim())
 	row := func(i int) []int64 { return whole[i*r.moments.Dim() : (i+1)*r.moments.Dim()] }
 	for i := range records.Y {
@@ -117,9 +118,9 @@ func (r *regressErrors) party(records *dataset.Records) {
 		if r.moments.Row(row(i), u, records, i); row(i)[0] == 0 {
 			u = nil
 		}
-		clear = append(clear, u)
+		r.all = append(r.all, u)
 	}
-	r.all = append(r.all, clear)
+	r.largest = max(r.largest, records.Len())
 	r.again.party(records.Len(), func(sum []int64, i int) { r.moments.Add(sum, row(i)) })
 }
 
@@ -142,15 +143,9 @@ func (r *regressErrors) draw(ctx context.Context, rng *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	largest := r.all[0]
-	for _, rows := range r.all {
-		if len(rows) > len(largest) {
-			largest = rows
-		}
-	}
-	own := make([][]float64, len(largest))
+	own := make([][]float64, r.largest)
 	for i := range own {
-		own[i] = largest[rng.IntN(len(largest))]
+		own[i] = r.all[rng.IntN(len(r.all))]
 	}
 	alone := r.exact(own)
 	if r.seen == nil {
@@ -178,11 +173,11 @@ func (r *regressErrors) draw(ctx context.Context, rng *rand.Rand) error {
 }
 
 func (r *regressErrors) measured(draws float64) *RegressMeasures {
-	seen, held := 0., 0.
+	seen, held, most := 0., 0., slices.Max(r.seen)
 	out := &RegressMeasures{MinCoverage: 1}
 	for j, n := range r.seen {
 		seen, held = seen+n, held+r.held[j]
-		if n >= draws/2 {
+		if n > 0 && n >= most/2 {
 			out.MinCoverage = min(out.MinCoverage, r.held[j]/n)
 		}
 	}

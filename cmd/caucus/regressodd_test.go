@@ -88,7 +88,7 @@ func TestOddRegressions(t *testing.T) {
 		"half a column":       {[]string{"halfcrp.csv", "pool.csv", days, "columns=[crp]"}, "about 7[0-9]{2} ± [0-9]+ records with all columns"},
 		"no column in pool":   {[]string{"usual.csv", "nocrppool.csv", days, "columns=[crp]"}, "no row has all columns of the regression: give a pool with such rows"},
 		"fewer than columns":  {[]string{"few.csv", "pool.csv", days, "columns=[age, crp, ward]"}, "too few records have the outcome and all columns, beside the noise: use fewer columns"},
-		"a pool of one row":   {[]string{"usual.csv", "onerow.csv", days, "columns=[age]"}, "the pool has one value of days"},
+		"a pool of one row":   {[]string{"usual.csv", "onerow.csv", days, "columns=[age]"}, "too few rows of the pool.*, 1: give a pool of 200"},
 		"all have died":       {[]string{"died.csv", "pool.csv", "outcome=died", "columns=[age]"}, `age +\S+ +\S+ to \S+ +\+0\n`},
 		"one level at sites":  {[]string{"oneward.csv", "pool.csv", days, "columns=[ward]"}, "the records are not like the pool|too few records"},
 		"one level in pool":   {[]string{"usual.csv", "onewardpool.csv", days, "columns=[age, ward]"}, "do not differ in ward = surgery: leave the column out"},

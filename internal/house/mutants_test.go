@@ -1703,6 +1703,30 @@ var mutants = []mutant{
 		found: "TestIncompleteRowsOfPool",
 	},
 	{
+		name: "a lucky draw shows what noise hides at the sites", room: "study/regress/leastsquares", file: "estimate.go",
+		old:   "least := math.Sqrt(float64(k)*f.product) / (2 * mostNoise)",
+		new:   "least := math.Sqrt(float64(k) * f.product)",
+		found: "TestUnlikeRelease",
+	},
+	{
+		name: "shortening is taken to move the sites' coefficients as the pool's", room: "study/regress/leastsquares", file: "estimate.go",
+		old:   "return f.moved()",
+		new:   `return ""`,
+		found: "TestUnlikeRelease",
+	},
+	{
+		name: "few rows of the pool say that shortening moves nothing", room: "study/regress/leastsquares", file: "forecast.go",
+		old:   " || o.ShiftSD > mostShift)",
+		new:   ")",
+		found: "TestSmallPool",
+	},
+	{
+		name: "advice of fewer columns keeps the noise of many", room: "study/regress/leastsquares", file: "advice.go",
+		old:   "p.Mechanism = study.MechanismAuto",
+		new:   "_ = study.MechanismAuto",
+		found: "TestAdviceChoosesNoise",
+	},
+	{
 		name: "no radius is beyond 99 of 100 rows of the pool", room: "study/regress/leastsquares", file: "tune.go",
 		old:   "radii = append(radii, regress.RadiusAbove(usual*by))",
 		new:   "_ = append(radii, usual*by)",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"caucus/auxdata"
 	"caucus/study"
 	"caucus/study/regress"
 )
@@ -22,7 +23,11 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 	for i := range costs {
 		costs[i].SD /= float64(regress.OfProduct * f.Moments.One * f.Moments.One)
 	}
-	if newPublicRows(f.Moments.Design, f.Pool()).oneOutcome() {
+	rows := newPublicRows(f.Moments.Design, f.Pool())
+	if why := rows.tooFew(); why != "" {
+		return p.NoiseText(costs), "no coefficient will be known: " + why, nil
+	}
+	if rows.oneOutcome() {
 		return p.NoiseText(costs), fmt.Sprintf("the pool has one value of %s, so that nobody can say how wide intervals will be: give a pool whose rows differ in it", f.Moments.Outcome.Column), nil
 	}
 	got, err := forecastOf(f.Task, p.Noise, size)
@@ -50,7 +55,15 @@ func (f finisher) ForecastNoise(size study.Size) (string, string, error) {
 		if warning != "" {
 			warning += "; "
 		}
-		warning += fmt.Sprintf("shortening moves the coefficient of %s by %.1f ± %.1f of its standard deviations: %s", t.Coefficients[j].Name(), math.Abs(got[j].Shift), got[j].ShiftSD, f.shiftAdvice(j, size))
+		says := fmt.Sprintf("by %.1f ± %.1f of its standard deviations", math.Abs(got[j].Shift),
+			got[j].ShiftSD)
+		advice := f.shiftAdvice(j, size)
+		if math.Abs(got[j].Shift) <= mostShift {
+			says += ", which the pool has too few rows to tell"
+			advice = "give a pool of more rows, or " + advice
+		}
+		warning += fmt.Sprintf("shortening moves the coefficient of %s %s: %s",
+			t.Coefficients[j].Name(), says, advice)
 	}
 	return words + "\n" + p.NoiseText(costs), warning, nil
 }
@@ -85,8 +98,8 @@ func (f finisher) holds(size study.Size, change func(*study.Plan, *regress.Terms
 	t := study.TermsOf[regress.Terms](p)
 	change(&p, &t)
 	p.Records = size.Records / max(size.Parties, 1)
-	if p.SetTerms(t) != nil || (Results{}).Tune(&p, f.Pool()) != nil ||
-		(regress.Kind{}).Check(p) != nil {
+	if p.SetTerms(t) != nil || f.open() && chooseNoise(&p, f.Pool()) != nil ||
+		(Results{}).Tune(&p, f.Pool()) != nil || (regress.Kind{}).Check(p) != nil {
 		return false
 	}
 	task, err := (regress.Kind{}).New(p, f.Pool())
@@ -95,6 +108,24 @@ func (f finisher) holds(size study.Size, change func(*study.Plan, *regress.Terms
 	}
 	got, err := forecastOf(task.(regress.Task), p.Noise, size)
 	return err == nil && got.Worth() && got.mostShifted() < 0
+}
+
+// open reports whether the plan's mechanism is the one that a study gets which names none.
+func (f finisher) open() bool {
+	p := f.Plan()
+	return chooseNoise(&p, f.Pool()) == nil && p.Mechanism == f.Plan().Mechanism
+}
+
+// chooseNoise gives a plan the mechanism of a study that names none, at the same δ.
+func chooseNoise(p *study.Plan, pool *auxdata.Pool) error {
+	task, err := (regress.Kind{}).New(*p, pool)
+	if err != nil {
+		return err
+	}
+	m := task.(regress.Task).Moments
+	p.Mechanism = study.MechanismAuto
+	p.CompleteNoise(study.Proposal{Delta: &p.Delta}, m.Bound(), m.Cells())
+	return nil
 }
 
 // givenRadius returns the radius that the study gave, 0 if it is the one that Tune takes.

@@ -1,7 +1,9 @@
 package leastsquares
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -38,7 +40,12 @@ const (
 	tooNoisy  = "noise hides how the columns differ from each other, most in %s: use fewer columns, two servers, or more records"
 	oneValue  = "the pool's rows do not differ in %s: leave the column out, or give a pool whose rows do"
 	tooAlike  = "the pool does not tell %s apart: leave one out, or give a pool that does"
-	unlike    = "the records are not like the pool: there some columns do not differ from each other, so leave out a column that has one value"
+	fewPool   = "the pool has %d rows with all columns: give one with %d or more"
+	onePool   = "the pool's rows do not differ in the outcome: give a pool whose rows do"
+	fewRows   = "too few rows of the pool have the outcome and all columns, %d: give a pool of %d or more"
+	unlike    = "the records are not like the pool: there noise hides how some columns differ from each other, so give a pool like the records of this study, or leave out a column that hardly differs in them"
+	longer    = "the records are not like the pool: there shortening moves the coefficient of %s too far, so give a pool like the records of this study, or set a larger regress.radius"
+	shortOnes = "shortening changes how far the outcome is from the fit: set a larger regress.radius"
 	allNoise  = "noise hides how far the outcome is from the fit"
 	nothingTo = "the outcome has one value"
 )
@@ -113,7 +120,8 @@ type fit struct {
 	// were alike for all rows.
 	byNoise, bySampling, plain *mat.Dense
 	residuals
-	left, leftSD float64 // residual sum of squares, and the standard deviation of its noise
+	bare, short  residuals // of rows like the sites' (like)
+	left, leftSD float64   // residual sum of squares, and the standard deviation of its noise
 }
 
 // newFit returns a reason if the pool, or too few records, give no estimates.
@@ -121,6 +129,9 @@ func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
 	f := &fit{publicRows: p, noise: of, a: a, n: a.At(0, 0),
 		unit: p.Outcome.Scale * (p.Outcome.High - p.Outcome.Low)}
 	k := p.Dim() - 1
+	if why := p.tooFew(); why != "" {
+		return f, why
+	}
 	if of.hides(f.n, k) {
 		return f, tooFew
 	}
@@ -130,9 +141,9 @@ func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
 }
 
 const (
-	// mostNoise is the largest size of the noise, √(dimension·variance), beside the squares of the
-	// records in a direction. Up to there, intervals cover as they should (docs/regress.md).
-	mostNoise = 0.25
+	// mostNoise is the largest size of the noise, √(dimension·variance), beside the squares that the
+	// pool expects in a direction. Beside the released squares it may be twice that. Up to there, intervals cover as they should (docs/regress.md).
+	mostNoise = 1. / 6
 	// leastShare is the least share of a direction in the squares, below which rounding decides.
 	leastShare = 1e-9
 )
@@ -146,7 +157,8 @@ func (f *fit) solve() string {
 		return unlike
 	}
 	values := eigen.Values(nil)
-	if !(values[0] > math.Max(math.Sqrt(float64(k)*f.product), leastShare*values[k-1])) {
+	least := math.Sqrt(float64(k)*f.product) / (2 * mostNoise)
+	if !(values[0] > math.Max(least, leastShare*values[k-1])) {
 		return unlike
 	}
 	var vectors mat.Dense
@@ -162,7 +174,84 @@ func (f *fit) solve() string {
 		mat.Trace(product(f.inverse, ofResidual))
 	f.leftSD = math.Sqrt(f.form(outer(q)))
 	f.sampling(gram)
+	return f.moved()
+}
+
+// mostMoved is the largest shift by shortening of rows like the sites', in standard deviations: more
+// than a forecast allows, so that hardly a draw of noise decides where the pool is like the records.
+const mostMoved = 1.5 * mostShift
+
+// moved fits rows like the sites' (like), shortened and not. It returns a reason if shortening moves
+// a coefficient too far.
+func (f *fit) moved() string {
+	p, chance, ok := f.like()
+	if !ok {
+		return ""
+	}
+	bare, ok := p.fitted(math.Inf(1), chance)
+	short, too := p.fitted(f.Radius, chance)
+	if !ok || !too {
+		return ""
+	}
+	for j, c := range f.Columns {
+		by := make([]float64, f.Dim()-1)
+		by[j+1] = 1
+		if sd := f.number(by, "").SD; math.Abs(short.beta[j+1]-bare.beta[j+1]) > mostMoved*sd {
+			return fmt.Sprintf(longer, c.Name())
+		}
+	}
+	f.bare = p.residuals(math.Inf(1), bare.beta, chance)
+	f.short = p.residuals(f.Radius, short.beta, chance)
 	return ""
+}
+
+// like returns the pool's rows with their numbers spread as the sites', around the sites' means,
+// and the outcome by the released coefficients. Columns of two values stay as they are: where few of
+// the sites' rows have one of these, they are no longer than the pool's. It returns false where the
+// pool gives no fit.
+func (f *fit) like() (publicRows, func([]float64) float64, bool) {
+	p, k, chance := f.publicRows, f.Dim()-1, f.chanceBy(f.beta)
+	if f.Outcome.Level == "" {
+		chance = nil
+	}
+	of, ok := f.fitted(f.Radius, chance)
+	if !ok || !(f.squares > 0) {
+		return p, chance, false
+	}
+	pool, left := f.moments(f.Radius, chance), math.Sqrt(f.left/f.n/f.squares)
+	if !(f.left > leastSignal*f.leftSD) {
+		left = 1
+	}
+	p.rows = make([][]float64, len(f.rows))
+	for i, row := range f.rows {
+		p.rows[i] = slices.Clone(row)
+	}
+	for j := 1; j < k; j++ {
+		mean, was := f.a.At(0, j)/f.n, pool.At(0, j)
+		by := math.Sqrt((f.a.At(j, j)/f.n - mean*mean) / (pool.At(j, j) - was*was))
+		if !(by > 0) || math.IsInf(by, 1) || f.twoValues(j) {
+			continue
+		}
+		for _, row := range p.rows {
+			row[j] = mean + by*(row[j]-was)
+		}
+	}
+	for i, row := range f.rows {
+		p.rows[i][k] = floats.Dot(p.rows[i][:k], f.beta) +
+			left*(row[k]-floats.Dot(row[:k], of.beta))
+	}
+	return p, chance, true
+}
+
+// twoValues reports whether a number of the rows has at most two values.
+func (p publicRows) twoValues(j int) bool {
+	seen := map[float64]bool{}
+	for _, row := range p.rows {
+		if seen[row[j]] = true; len(seen) > 2 {
+			return false
+		}
+	}
+	return true
 }
 
 // sampling sets the covariance by sampling. What is left is at least leastSignal of its noise's
@@ -269,6 +358,10 @@ func (f *fit) residual(why string) validation.Number {
 		spread *= v * v / (f.squares * f.squares)
 	}
 	of := around(math.Sqrt(v)*f.unit, noise*f.unit*f.unit, spread/f.n/(4*v)*f.unit*f.unit)
+	off := math.Sqrt(f.bare.squares) - math.Sqrt(f.short.squares)
+	if math.Abs(off)*f.unit > mostShift*of.SD {
+		return validation.Number{Unknown: shortOnes}
+	}
 	of.Low = math.Max(0, of.Low)
 	return of
 }
@@ -294,6 +387,9 @@ func (f *fit) r2(why string) validation.Number {
 	// As in the pool, whose columns may say less of the outcome, and no less than of normal rows.
 	sampling := math.Max(f.spreadR2, 4*(1-rho)*rho*rho) / f.n
 	n := around(1-rho, f.form(by)/(all*all), sampling)
+	if math.Abs(f.bare.unexplained()-f.short.unexplained()) > mostShift*n.SD {
+		return validation.Number{Unknown: shortOnes}
+	}
 	n.Value, n.Low, n.High = share(n.Value), share(n.Low), share(n.High)
 	return n
 }

@@ -262,7 +262,7 @@ func TestOddInputs(t *testing.T) {
 		"constant column":    {terms: alike, rows: ward(400), unknown: fmt.Sprintf(oneValue, "same")},
 		"constant outcome":   {terms: constant, rows: ward(400), known: 4},
 		"constant, noise":    {terms: constant, rows: ward(4000), sd: 1, known: 4},
-		"outside its bounds": {terms: usual, rows: edit(ward(400), 3, "1e9"), known: 4, fits: 2},
+		"outside its bounds": {terms: usual, rows: edit(ward(400), 3, "1e9"), unknown: fmt.Sprintf(longer, "grp = b")},
 		"outside, here":      {terms: usual, rows: edit(ward(4000), 3, "-1e9"), sd: 1, known: 4},
 		"few records":        {terms: usual, rows: ward(5), unknown: tooFew},
 		"no records":         {terms: usual, rows: ward(0), unknown: tooFew},

@@ -31,9 +31,13 @@ type Outlook struct {
 // coefficient less often than in 92 of 100 studies.
 const mostShift = 0.5
 
-// shifted reports whether the pool shows that shortening moves the coefficient too far.
-func (o Outlook) shifted() bool {
-	return !math.IsInf(o.Private, 1) && math.Abs(o.Shift)-o.ShiftSD > mostShift
+// farthest is how far shortening may move the coefficient, by the pool's rows: one standard
+// deviation of what they tell is added. It is 0 where the coefficient will be unknown.
+func (o Outlook) farthest() float64 {
+	if math.IsInf(o.Private, 1) || math.IsNaN(o.Shift) {
+		return 0
+	}
+	return math.Abs(o.Shift) + o.ShiftSD
 }
 
 // Forecast is what is expected of all coefficients.
@@ -51,13 +55,13 @@ func (f Forecast) Worth() bool {
 	return 2*narrow > len(f)
 }
 
-// mostShifted returns the coefficient that shortening moves farthest, of those that it moves too
-// far; −1 without one.
+// mostShifted returns the coefficient that shortening may move farthest, if it moves that too far or
+// the pool's rows are too few to say; −1 without one.
 func (f Forecast) mostShifted() int {
-	at := -1
+	at, most := -1, 0.
 	for j, o := range f {
-		if o.shifted() && (at < 0 || math.Abs(o.Shift) > math.Abs(f[at].Shift)) {
-			at = j
+		if o.farthest() > most && (math.Abs(o.Shift) > mostShift || o.ShiftSD > mostShift) {
+			at, most = j, o.farthest()
 		}
 	}
 	return at

@@ -272,3 +272,46 @@ func TestHiddenWords(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallPool: a pool that cannot say how far shortening moves a coefficient is not taken as one
+// that says it moves none: one of 100 rows gives no coefficient, and where
+// the standard deviation of what the rows tell is large, the forecast says that they are too few.
+func TestSmallPool(t *testing.T) {
+	p := planOf(t, regress.Terms{Outcome: "stay", Columns: []string{"age"}, Radius: 8}, nil)
+	r, pool := encode(t, p.Schema, ward(100))
+	d, err := regress.DesignOf(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(fewRows, 100, leastRows)
+	if got := Estimate(d, pool, sumsOf(d, r, true), 0); got.Coefficients[0].Unknown != want {
+		t.Errorf("of a pool of 100 rows: %+v", got.Coefficients[0])
+	}
+	all := Forecast{{Private: 1, Shift: .2, ShiftSD: .2}, {Private: 1, Shift: -.2, ShiftSD: .6},
+		{Private: math.Inf(1), Shift: 3}, {Private: 1, Shift: math.NaN(), ShiftSD: math.NaN()}}
+	if at := all.mostShifted(); at != 1 {
+		t.Errorf("coefficient %d may move farthest, want 1", at)
+	}
+}
+
+// TestAdviceChoosesNoise: where a study names no mechanism, advice of fewer columns is tried with
+// the mechanism that these get: laplace of one column, gaussian of many.
+func TestAdviceChoosesNoise(t *testing.T) {
+	p := planOf(t, regress.Terms{Outcome: "stay", Columns: []string{"age", "dose", "grp", "copy"},
+		Radius: 4}, nil)
+	_, pool := encode(t, p.Schema, ward(400))
+	for want, columns := range map[string][]string{"laplace": {"age"},
+		"gaussian": {"age", "dose", "grp", "copy"}} {
+		terms := study.TermsOf[regress.Terms](p)
+		terms.Columns = columns
+		if err := p.SetTerms(terms); err != nil {
+			t.Fatal(err)
+		}
+		if err := chooseNoise(&p, pool); err != nil {
+			t.Fatal(err)
+		}
+		if p.Mechanism != want {
+			t.Errorf("%v have %s noise, want %s", columns, p.Mechanism, want)
+		}
+	}
+}

@@ -64,6 +64,18 @@ func (p publicRows) each(radius float64, chance func(x []float64) float64, f fun
 	}
 }
 
+// leastRows is the least number of rows of a pool that say how shortening moves a coefficient. Of
+// pools of 100 rows, some had no row that is shortened, and intervals held in 20 of 100 draws.
+const leastRows = 200
+
+// tooFew returns a reason if the pool has too few rows.
+func (p publicRows) tooFew() string {
+	if len(p.rows) >= leastRows {
+		return ""
+	}
+	return fmt.Sprintf(fewRows, len(p.rows), leastRows)
+}
+
 // oneOutcome reports whether all rows have the same outcome, which the pool must hold.
 func (p publicRows) oneOutcome() bool {
 	return p.Outcome.InPool() && !slices.ContainsFunc(p.rows, func(row []float64) bool {
@@ -171,6 +183,7 @@ func (p publicRows) chanceBy(beta []float64) func([]float64) float64 {
 type residuals struct {
 	meat    *mat.SymDense // mean of e²·xxᵀ
 	squares float64       // mean of e²
+	total   float64       // mean of (y − ȳ)²
 	// spread is the variance of e², and spreadR2 of e² − ρ·(y − ȳ)², ρ = mean e²/mean (y − ȳ)².
 	spread, spreadR2 float64
 }
@@ -180,7 +193,7 @@ func (p publicRows) residuals(radius float64, beta []float64,
 	chance func([]float64) float64) residuals {
 	k, n := p.Dim()-1, float64(len(p.rows))
 	r := residuals{meat: mat.NewSymDense(k, nil)}
-	var mean, total, fourth, both, all float64
+	var mean, fourth, both, all float64
 	p.each(radius, chance, func(e example) { mean += e.weight * e.w[k] / n })
 	p.each(radius, chance, func(e example) {
 		x, y := e.w[:k], e.w[k]-mean
@@ -191,14 +204,22 @@ func (p publicRows) residuals(radius float64, beta []float64,
 		r.meat.SymRankOne(r.meat, e.weight*left*left/n, mat.NewVecDense(k, x))
 		r.squares += e.weight * left * left / n
 		fourth += e.weight * math.Pow(left, 4) / n
-		total += e.weight * y * y / n
+		r.total += e.weight * y * y / n
 		both += e.weight * left * left * y * y / n
 		all += e.weight * math.Pow(y, 4) / n
 	})
 	r.spread = math.Max(0, fourth-r.squares*r.squares)
-	if total > 0 {
-		rho := r.squares / total
-		r.spreadR2 = math.Max(0, fourth-2*rho*both+rho*rho*all) / (total * total)
+	if r.total > 0 {
+		rho := r.unexplained()
+		r.spreadR2 = math.Max(0, fourth-2*rho*both+rho*rho*all) / (r.total * r.total)
 	}
 	return r
+}
+
+// unexplained is the share of the outcome's variance that is left, 0 where it has none.
+func (r residuals) unexplained() float64 {
+	if !(r.total > 0) {
+		return 0
+	}
+	return r.squares / r.total
 }

@@ -110,6 +110,8 @@ func Of(p study.Plan, d *regress.Design, pool *auxdata.Pool, sums []float64, rec
 // and with no row shortened. A record that drops out has no row, nil. What is rounding beside the
 // outcome's spread is 0.
 func Exact(p study.Plan, d *regress.Design, pool *auxdata.Pool, rows [][]float64) Table {
+	whole := *d
+	whole.Radius = math.Inf(1)
 	sums, one := make([]float64, d.Cells()), float64(d.One)
 	for _, u := range rows {
 		if u == nil {
@@ -123,7 +125,8 @@ func Exact(p study.Plan, d *regress.Design, pool *auxdata.Pool, rows [][]float64
 			}
 		}
 	}
-	out := Of(p, d, pool, sums, int64(len(rows)), 0)
+	out := Of(p, &whole, pool, sums, int64(len(rows)), 0)
+	out.Radius = d.Radius
 	// Rounding of squares is about 1e-16 of them, and the square root of that is a deviation.
 	least := 1e-6 * d.Outcome.Scale * (d.Outcome.High - d.Outcome.Low)
 	for j, c := range out.Coefficients {

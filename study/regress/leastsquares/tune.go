@@ -12,7 +12,7 @@ import (
 	"caucus/study/regress"
 )
 
-// mostTuned is the most by which Tune lets shortening move a coefficient, in its standard
+// mostTuned is the most by which Tune lets shortening move a coefficient (farthest), in its standard
 // deviations: half of what a forecast refuses. mostWider is the most by which it and advice widen
 // the radius.
 const mostTuned, mostWider = mostShift / 2, 4.
@@ -21,7 +21,7 @@ const mostTuned, mostWider = mostShift / 2, 4.
 // pool, shortening moves no coefficient by more than mostTuned. It tries the lengths that 95, 96, …
 // 99 of 100 rows of the pool do not exceed, then 1.25, 1.5, … 4 times the last, if the study is
 // still worth it. Without one it takes the least from that of 99 on of which a forecast does not
-// warn; if there is none either, that of 99. Noise grows with the radius' square.
+// warn; if there is none either, that with the least shift. Noise grows with the radius' square.
 func (Results) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := study.TermsOf[regress.Terms](*p)
 	if t.Radius != 0 {
@@ -37,7 +37,7 @@ func (Results) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		radii = append(radii, regress.RadiusAbove(all[int(kept*float64(len(all)-1))]))
 	}
 	usual := radii[len(radii)-1]
-	best := 0.
+	best, nearest, least := 0., 0., math.Inf(1)
 	for by := 1.25; by <= mostWider; by += 0.25 {
 		radii = append(radii, regress.RadiusAbove(usual*by))
 	}
@@ -56,18 +56,24 @@ func (Results) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		if err != nil {
 			return err
 		}
-		still := !slices.ContainsFunc(got, func(o Outlook) bool {
-			return !math.IsInf(o.Private, 1) && math.Abs(o.Shift) > mostTuned
-		})
-		worth := got.Worth()
-		if still && (t.Radius <= usual || worth) {
+		most, worth := 0., got.Worth()
+		for _, o := range got {
+			most = math.Max(most, o.farthest())
+		}
+		if most <= mostTuned && (t.Radius <= usual || worth) {
 			return nil
 		}
-		if shifted := got.mostShifted() >= 0; best == 0 && !shifted && worth && t.Radius >= usual {
+		if t.Radius < usual || !worth {
+			continue
+		}
+		if best == 0 && got.mostShifted() < 0 {
 			best = t.Radius
 		}
+		if most < least {
+			nearest, least = t.Radius, most
+		}
 	}
-	t.Radius = cmp.Or(best, usual)
+	t.Radius = cmp.Or(best, nearest, usual)
 	return p.SetTerms(t)
 }
 
