@@ -142,7 +142,8 @@ func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
 
 const (
 	// mostNoise is the largest size of the noise, √(dimension·variance), beside the squares that the
-	// pool expects in a direction. Beside the released squares it may be twice that. Up to there, intervals cover as they should (docs/regress.md).
+	// pool expects in a direction. Beside the released squares it may be twice that. Up to there,
+	// intervals cover as they should (docs/regress.md).
 	mostNoise = 1. / 6
 	// leastShare is the least share of a direction in the squares, below which rounding decides.
 	leastShare = 1e-9
