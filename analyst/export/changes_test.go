@@ -36,7 +36,7 @@ features:
 		t.Fatal(err)
 	}
 	var rows [][]string
-	for i := range 800 {
+	for i := range 4800 {
 		age, ward := strconv.Itoa(20+i%61), hostileArm
 		if i%3 == 1 {
 			ward = "b"

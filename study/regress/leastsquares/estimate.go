@@ -141,8 +141,8 @@ func newFit(p publicRows, a *mat.SymDense, of noise) (*fit, string) {
 }
 
 const (
-	// mostNoise is the largest size of the noise, √(dimension·variance), beside the squares that the
-	// pool expects in a direction. Beside the released squares it may be twice that. Up to there,
+	// mostNoise is the largest size of the noise, √(dimension·variance), beside the squares that
+	// the pool expects in a direction. Beside the released squares it may be twice that. Up to there,
 	// intervals cover as they should (docs/regress.md).
 	mostNoise = 1. / 6
 	// leastShare is the least share of a direction in the squares, below which rounding decides.
@@ -178,12 +178,12 @@ func (f *fit) solve() string {
 	return f.moved()
 }
 
-// mostMoved is the largest shift by shortening of rows like the sites', in standard deviations: more
-// than a forecast allows, so that hardly a draw of noise decides where the pool is like the records.
+// mostMoved is the largest shift by shortening of rows like the sites', in standard deviations:
+// more than a forecast allows, so that noise seldom decides where the pool is like the records.
 const mostMoved = 1.5 * mostShift
 
-// moved fits rows like the sites' (like), shortened and not. It returns a reason if shortening moves
-// a coefficient too far.
+// moved fits rows like the sites' (like), shortened and not. It returns a reason if shortening
+// moves a coefficient too far.
 func (f *fit) moved() string {
 	p, chance, ok := f.like()
 	if !ok {
@@ -207,8 +207,8 @@ func (f *fit) moved() string {
 }
 
 // like returns the pool's rows with their numbers spread as the sites', around the sites' means,
-// and the outcome by the released coefficients. Columns of two values stay as they are: where few of
-// the sites' rows have one of these, they are no longer than the pool's. It returns false where the
+// and the outcome by the released coefficients. Columns of two values stay as they are: where few
+// of the sites' rows have one of these, they are no longer than the pool's. It returns false where the
 // pool gives no fit.
 func (f *fit) like() (publicRows, func([]float64) float64, bool) {
 	p, k, chance := f.publicRows, f.Dim()-1, f.chanceBy(f.beta)

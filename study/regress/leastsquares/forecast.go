@@ -55,8 +55,8 @@ func (f Forecast) Worth() bool {
 	return 2*narrow > len(f)
 }
 
-// mostShifted returns the coefficient that shortening may move farthest, if it moves that too far or
-// the pool's rows are too few to say; −1 without one.
+// mostShifted returns the coefficient that shortening may move farthest, if that is too far or the
+// pool's rows are too few to say; −1 without one.
 func (f Forecast) mostShifted() int {
 	at, most := -1, 0.
 	for j, o := range f {

@@ -274,8 +274,8 @@ func TestHiddenWords(t *testing.T) {
 }
 
 // TestSmallPool: a pool that cannot say how far shortening moves a coefficient is not taken as one
-// that says it moves none: one of 100 rows gives no coefficient, and where the standard deviation of
-// what the rows tell is large, the forecast says that they are too few.
+// that says it moves none: one of 100 rows gives no coefficient, and where the standard deviation
+// of what the rows tell is large, the forecast says that they are too few.
 func TestSmallPool(t *testing.T) {
 	p := planOf(t, regress.Terms{Outcome: "stay", Columns: []string{"age"}, Radius: 8}, nil)
 	r, pool := encode(t, p.Schema, ward(100))

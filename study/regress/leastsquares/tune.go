@@ -12,7 +12,7 @@ import (
 	"caucus/study/regress"
 )
 
-// mostTuned is the most by which Tune lets shortening move a coefficient (farthest), in its standard
+// mostTuned is the most by which Tune lets shortening move a coefficient (farthest), in standard
 // deviations: half of what a forecast refuses. mostWider is the most by which it and advice widen
 // the radius.
 const mostTuned, mostWider = mostShift / 2, 4.
