@@ -54,7 +54,8 @@ features:
 	}
 	p := study.Proposal{Name: "stay", Kind: "regress", Unit: privacy.Record, Epsilon: 20}
 	if p.KindTerms, err = study.EncodeTerms(regress.Terms{Outcome: outcome,
-		Is: map[string]string{"died": "yes"}[outcome], Columns: columns}); err != nil {
+		Is: map[string]string{"died": "yes"}[outcome], Columns: columns,
+		Radius: 8}); err != nil {
 		t.Fatal(err)
 	}
 	out, err := simulate.Regress{Split: simulate.Split{Schema: s, Train: records.AsTable(),
