@@ -23,15 +23,15 @@ import (
 // randomness, and the functions that may make them: no preview's, except for the simulation ledger
 // that adds nothing.
 var diceCalls = map[string][]string{
-	"study.ReleaseRequests": {"settle", "unperturbed"},
-	"privacy.Open":          {"Open", "Reconcile"},
-	"privacy.NewMemory":     nil,
-	"privacy.Simulation":    {"unperturbed"},
-	"rand.Read":             {"shardKey", "newRun"},
+	"study.ReleaseRequests":    {"settle", "unperturbed"},
+	"privacy.Open":             {"Open", "Reconcile"},
+	"privacy.NewMemoryJournal": nil,
+	"privacy.NewSimulation":    {"unperturbed"},
+	"rand.Read":                {"shardKey", "newRun"},
 
 	"uploading.Contribute": {"contribution"},
 	"contribution":         {"drafted", "settle"},
-	"study.NewInputs":      {"Exact", "Empty"},
+	"study.NewInputs":      {"DeclaredRecords", "Empty"},
 	"s.Records":            {"drafted"},
 	"s.EmptyRecords":       {"settle"},
 }
