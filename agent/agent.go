@@ -33,8 +33,8 @@ type Agent struct {
 	logged   map[string]string
 	recorded map[string]bool
 	// refused has an entry for each study that policy or ledger refused: the year in which the
-	// ledger refused, or "" for the policy, whose refusal holds until a restart, because a policy
-	// changes only with the configuration.
+	// ledger refused, or "" for the policy, whose refusal holds for this agent, because an edited
+	// policy makes another (ErrEdited).
 	refused map[study.Hash]string
 	// run identifies this process, so that two with one identity are noticed. reports says why
 	// studies wait.

@@ -62,6 +62,13 @@ func (c *coordinatorDouble) Decline(context.Context, study.Hash) error {
 	return nil
 }
 
+func (c *coordinatorDouble) Leave(context.Context, string) error {
+	if c.down == nil { // its own call ends without an answer
+		c.down = fmt.Errorf("%w: revoked", protocol.ErrDenied)
+	}
+	return fmt.Errorf("%w: connection closed", protocol.ErrUnavailable)
+}
+
 func (c *coordinatorDouble) Studies(context.Context) (protocol.Listing, error) {
 	if c.down != nil {
 		return protocol.Listing{}, c.down
@@ -293,6 +300,28 @@ func TestPatience(t *testing.T) {
 	}
 	if !strings.Contains(r.Log.String(), "tries again") {
 		t.Errorf("the log does not say that the agent tries again:\n%s", r.Log)
+	}
+}
+
+// TestEditedConfiguration: an edited configuration ends the run, so that an agent with the new one
+// takes its place. One that cannot be read changes nothing, and the log says so once.
+func TestEditedConfiguration(t *testing.T) {
+	r := newRig(t, nil)
+	looks := 0
+	r.Config.Edited = func() (bool, error) {
+		looks++
+		if looks < 4 {
+			return false, errors.New("line 7: no such key")
+		}
+		return true, nil
+	}
+	a := r.agent(t)
+	a.jitter = func(time.Duration) time.Duration { return time.Millisecond }
+	if err := a.Run(context.Background()); !errors.Is(err, ErrEdited) || looks != 4 {
+		t.Errorf("run = %v after %d looks, want ErrEdited after 4", err, looks)
+	}
+	if said := strings.Count(r.Log.String(), "goes on by what it read before: line 7"); said != 1 {
+		t.Errorf("the log says %d times that the configuration cannot be read:\n%s", said, r.Log)
 	}
 }
 

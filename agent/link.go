@@ -25,6 +25,7 @@ type link interface {
 	Pool(ctx context.Context, s protocol.Study, dir string) ([]byte, error)
 	Contribute(ctx context.Context, plan study.Hash, body []byte) (protocol.Receipt, error)
 	Decline(ctx context.Context, plan study.Hash) error
+	Leave(ctx context.Context, name string) error
 	Release(ctx context.Context, ref string) (protocol.SignedRelease, error)
 	Renew(ctx context.Context) (protocol.Identity, error)
 	Keys() protocol.Keys

@@ -15,7 +15,7 @@ import (
 
 // Run takes part in studies until ctx ends, and then returns nil. It waits for a coordinator that
 // is down, without a time limit. Only one Run at a time may use a state folder. Run closes the
-// agent.
+// agent. If the configuration was edited, Run returns ErrEdited.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.Close()
 	if a.site.Config.Courier {
@@ -62,11 +62,36 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Info("the coordinator can be reached again", "attempts", failed)
 		}
 		a.prepareUntilPoll(ctx, wait)
-		if a.clock.Elapsed()-a.measured >= site.MeasureInterval && len(a.preparation.queue) == 0 &&
-			a.preparation.busy.Load() == 0 {
+		if len(a.preparation.queue) > 0 || a.preparation.busy.Load() > 0 {
+			continue
+		}
+		if a.edited() {
+			return ErrEdited
+		}
+		if a.clock.Elapsed()-a.measured >= site.MeasureInterval {
 			a.measure()
 		}
 	}
+}
+
+// ErrEdited ends Run if the configuration was edited: the caller opens an agent with the new one,
+// whose policy judges all studies anew. No study is being prepared then.
+var ErrEdited = errors.New("the configuration was edited")
+
+func (a *Agent) edited() bool {
+	if a.site.Config.Edited == nil {
+		return false
+	}
+	edited, err := a.site.Config.Edited()
+	if err != nil {
+		a.logOnceAbout("config", slog.LevelWarn, fmt.Sprintf("the configuration was changed and cannot be read, so the agent goes on by what it read before: %v", err))
+		return false
+	}
+	delete(a.logged, "config")
+	if edited {
+		a.log.Info("the configuration was edited: it is taken up now, and its policy judges studies anew")
+	}
+	return edited
 }
 
 func (a *Agent) measure() {

@@ -164,7 +164,9 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 		}
 		for _, other := range all {
 			if other.Name == plan.Name {
-				return fmt.Errorf("%w: a study named %q with another plan: give another name", protocol.ErrExists, plan.Name)
+				if err := freeName(tx, other); err != nil {
+					return err
+				}
 			}
 		}
 		if err := s.knownRoster(tx, plan); err != nil {
@@ -182,6 +184,23 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	}
 	s.config.Log.Info("study created", "study", hash, "by", members.CallerOf(ctx).Name)
 	return s.registry.add(row), nil
+}
+
+// freeName lets a new plan have the name of a study that failed and got no contribution. Everything
+// else, approvals at sites too, goes by hashes.
+func freeName(tx records.Tx, of records.Study) error {
+	received, _, err := tx.Contributions(of.Hash)
+	if err != nil {
+		return err
+	}
+	if of.State == study.Failed && received == 0 {
+		return tx.RenameStudy(of.Hash, of.Name+" "+of.Hash.String())
+	}
+	advice := ""
+	if of.State == study.Draft {
+		advice = ", or end that draft first: caucus study cancel " + of.Name
+	}
+	return fmt.Errorf("%w: a study named %q with another plan: give another name%s", protocol.ErrExists, of.Name, advice)
 }
 
 // runnable refuses a plan that this coordinator could not carry out.

@@ -38,6 +38,9 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 		return nil, err
 	}
 	a, err := c.amend(ctx, s.scheduler.releaser, func(e study.Ending) (study.Ending, error) {
+		if s.registry.named(c.machine.Plan.Name) != c {
+			return e, fmt.Errorf("%w: another study has the name %s now: make a new plan", study.ErrAmendment, c.machine.Plan.Name)
+		}
 		return s.newEnding(e, r)
 	})
 	if err != nil {

@@ -79,6 +79,15 @@ func (r *registry) byHash(h study.Hash) *runningStudy {
 	return nil
 }
 
+// named returns the newest study of a name, nil if there is none.
+func (r *registry) named(name string) *runningStudy {
+	all := r.all()
+	if i := slices.IndexFunc(all, func(c *runningStudy) bool { return c.name == name }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
 const shortestRef = 8
 
 // find returns the study with this name or prefix of its hash, among those that the caller may see.

@@ -135,9 +135,11 @@ func (s *Server) listParties(ctx context.Context, c *runningStudy, m *life.Study
 				parties.Declined = append(parties.Declined, string(p))
 			}
 		}
-		if m.State == study.Open {
-			parties.Statuses = s.presence.Statuses(c.hash, parties.Missing, parties.Declined)
+		if err != nil || m.State != study.Open {
+			return err
 		}
+		left, err := watch.LeftOf(tx, parties.Declined, s.config.Clock.Now())
+		parties.Statuses = s.presence.Statuses(c.hash, parties.Missing, parties.Declined, left)
 		return err
 	})
 }

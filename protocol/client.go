@@ -525,6 +525,14 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	return err
 }
 
+// Leave ends this party's membership for good. The call may end without an answer, because it ends
+// the party's connections: ErrDenied of a later call says that it took effect.
+func (c *Client) Leave(ctx context.Context, name string) error {
+	_, err := Ask(ctx, c, "leave", pb.NewAdministrationClient(c.line).Revoke,
+		&pb.RevokeRequest{Name: name})
+	return err
+}
+
 // HelperRestored returns the error that Listing.HelperRestored reports.
 func (c *Client) HelperRestored() error { return c.memory.helperBack() }
 

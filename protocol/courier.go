@@ -313,6 +313,11 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 // Decline writes an answer that declines, and returns ErrToBeCarried.
 func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
 
+// Leave is not done by file.
+func (c *Courier) Leave(context.Context, string) error {
+	return fmt.Errorf("%w: a site without a network leaves by its operator: caucus party revoke", ErrToBeCarried)
+}
+
 // Release reads the release from the file. It fails with ErrDenied for a party that the plan does
 // not name as a reader, with ErrNotFound if the file has none, and with ErrDamaged if no known key
 // signed it.

@@ -22,12 +22,14 @@ const (
 	WaitHelper   WaitReason = "helper"
 	WaitDay      WaitReason = "day"
 	WaitLedger   WaitReason = "ledger"
+	WaitLeft     WaitReason = "left" // said by the coordinator
 )
 
 var waitWords = map[WaitReason]string{
 	WaitApproval: "a person there has to approve it",
 	WaitSource:   "nobody there has declared the source that it asks for",
 	WaitDeclined: "it takes no part: its policy or its ledger does not allow it, or a person there refused",
+	WaitLeft:     "it has left, and calls no more",
 	WaitClock:    "its clock and the coordinator's are more than an hour apart",
 	WaitHelper:   "the acceptance that it gets from here is not by the helper and the keys that its policy names, or there is none",
 	WaitDay:      "it has taken up as many studies today as its policy allows in a day",

@@ -62,6 +62,12 @@ func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 	return fmt.Sprintf("ε = %g for a %s guarantees nothing for a %s", g.Budget.Epsilon, g.Unit, u)
 }
 
+// LedgerWords says why a ledger's total grows by less than a study's ε.
+func LedgerWords(adds, epsilon float64) string {
+	return fmt.Sprintf("this study adds %.3g and not %g: a ledger adds up the noise of all studies and "+
+		"tells one ε for them together, which is less than the sum of theirs", adds, epsilon)
+}
+
 // String omits the reason.
 func (u UnitTotal) String() string {
 	if u.Epsilon == nil {

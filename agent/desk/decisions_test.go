@@ -251,3 +251,37 @@ func TestListShowsConstants(t *testing.T) {
 		t.Errorf("the page does not say so: %d\n%s", code, page)
 	}
 }
+
+// TestNameOfACancelledStudy: a new plan may have the name of a study that was cancelled. The name
+// then means the new one, which no approval of the earlier plan approves.
+func TestNameOfACancelledStudy(t *testing.T) {
+	ctx := t.Context()
+	r := newSite(t, nil)
+	a := ask(t, r)
+	if got, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice"}); err != nil ||
+		!got.Approved {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	p := r.StudyPlan.Plan
+	p.Purpose = "another question"
+	text, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := a.site.Studies.Folder(study.HashOf(text))
+	if err := errors.Join(os.MkdirAll(next.Dir, 0o700), next.Write(site.FilePlan, text)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.Preview(ctx, "illness"); err == nil ||
+		!strings.Contains(err.Error(), "2 studies are called") {
+		t.Errorf("two studies of one name: %v", err)
+	}
+	if err := a.d.Write(site.FileClosed, []byte("cancelled\n")); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := a.Preview(ctx, "illness")
+	if err != nil || got.Plan != study.HashOf(text) || got.Approved || len(got.ApprovedBy) > 0 ||
+		got.Progress != desk.ProgressWaiting {
+		t.Errorf("the new plan: %+v, %v", got, err)
+	}
+}

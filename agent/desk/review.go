@@ -394,6 +394,9 @@ func protects(p study.Plan) string {
 	if p.Unit == privacy.Label && !p.Noise.SumsInClear() {
 		beside = "; the features beside it are not"
 	}
+	if words := privacy.EpsilonWords(p.Unit, p.Epsilon); words != "" {
+		beside += "; " + words
+	}
 	return fmt.Sprintf("%s at %s %s%s", hides, budget, p.Noise.Trust().HiddenFrom, beside)
 }
 

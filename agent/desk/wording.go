@@ -127,6 +127,11 @@ func (r Review) page() textpage.Page {
 			line("ledger", "unit %s%s: spent ε = %s, this study included; limit %g (%s)%s", u.Unit, when, show(u.SpentAfter), u.Limit, at, also)
 		} else {
 			line("ledger", "unit %s%s: spent ε = %s, after this study %s; limit %g (%s)%s", u.Unit, when, show(u.SpentBefore), show(u.SpentAfter), u.Limit, at, also)
+			if u.SpentBefore != nil && u.SpentAfter != nil {
+				if adds := *u.SpentAfter - *u.SpentBefore; adds < .99*r.Epsilon {
+					line("", "%s", study.LedgerWords(adds, r.Epsilon))
+				}
+			}
 		}
 	}
 	if r.NeedsPerson && r.DeclarationDigest != "" {

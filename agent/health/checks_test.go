@@ -128,6 +128,11 @@ func TestCheckPolicy(t *testing.T) {
 	if got := checkPolicy(allowing); got.Status != OK {
 		t.Errorf("%+v", got)
 	}
+	allowing.TotalLimit = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 30, Delta: 1e-4}}
+	if got := checkPolicy(allowing); !strings.Contains(got.Text, "total: ε = 30 promises little") ||
+		strings.Contains(got.Text, "study: ε") {
+		t.Errorf("of a total of 30: %+v", got)
+	}
 }
 
 // TestCheckLearner: a missing program is a problem; a program that no study will use gives a

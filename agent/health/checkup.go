@@ -104,17 +104,25 @@ func checkPolicy(p policy.Policy) Result {
 			return warning("policy", "it allows no study: name what it allows under policy: %s:", list.name)
 		}
 	}
-	var most []string
+	var most, little []string
 	for _, u := range privacy.Units() {
 		if b, allowed := p.StudyLimit[u]; allowed {
 			most = append(most, fmt.Sprintf("ε ≤ %g at unit %s", b.Epsilon, u))
+		}
+		for _, of := range []struct {
+			name  string
+			limit map[privacy.Unit]privacy.Budget
+		}{{"study", p.StudyLimit}, {"total", p.TotalLimit}, {"year", p.YearLimit}} {
+			if words := privacy.EpsilonWords(u, of.limit[u].Epsilon); words != "" {
+				little = append(little, of.name+": "+words)
+			}
 		}
 	}
 	who := map[string]string{policy.ApproveByPolicy: "no person has to approve",
 		policy.ApproveByPerson: "a person approves",
 		policy.ApproveByTwo:    "two persons approve"}[p.Approval]
-	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "),
-		textpage.List(p.Noise), strings.Join(most, ", "), who)
+	return fine("policy", "%s", strings.Join(append([]string{strings.Join(p.Kinds, ", "),
+		"noise: " + textpage.List(p.Noise), strings.Join(most, ", "), who}, little...), "; "))
 }
 
 func checkHelper(h policy.Helper, id protocol.Identity) []Result {

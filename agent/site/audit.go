@@ -33,6 +33,7 @@ const (
 	AuditReopened  = "reopened"  // the study had ended here, and an amendment reopened it
 	AuditReleased  = "released"  // the release is here
 	AuditForgotten = "forgotten" // a person removed a source's declaration and import
+	AuditLeft      = "left"      // a person ended this site's membership
 	AuditDeclared  = "declared"  // a person declared how a source is read and its number of records
 )
 
@@ -141,6 +142,9 @@ func (a *AuditLog) Record(what string, h study.Hash, name string, args ...any) e
 func (a *AuditLog) RecordSource(what, source string, args ...any) error {
 	return a.write(what, append([]any{"source", source}, args...))
 }
+
+// RecordLeft writes that this site has left.
+func (a *AuditLog) RecordLeft() error { return a.write(AuditLeft, nil) }
 
 func (a *AuditLog) write(what string, args []any) error {
 	r := slog.NewRecord(a.now().UTC(), slog.LevelInfo, what, 0)

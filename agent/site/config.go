@@ -77,6 +77,9 @@ type Config struct {
 	// Checkpoint, if not nil, is called just after each durable or visible effect. Tests crash the
 	// agent there.
 	Checkpoint func(effect string) `yaml:"-"`
+	// Edited, if not nil, reports whether the configuration's file has changed since this one was
+	// read, and can be read. Its error says why a changed file cannot.
+	Edited func() (bool, error) `yaml:"-"`
 	// Words, if not nil, puts the names of this program's verbs in place of those that messages
 	// give.
 	Words *strings.Replacer `yaml:"-"`

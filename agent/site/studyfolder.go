@@ -230,6 +230,11 @@ func (s StudyFolders) Find(name string) (study.Hash, error) {
 			found = append(found, h)
 		}
 	}
+	if len(found) > 1 { // a study that was cancelled leaves its name to another
+		found = slices.DeleteFunc(found, func(h study.Hash) bool {
+			return s.Folder(h).Has(FileClosed)
+		})
+	}
 	switch len(found) {
 	case 0:
 		return study.Hash{}, fmt.Errorf("there is no study %q here: caucus agent preview lists those that are open to this site", name)

@@ -125,6 +125,7 @@ type classifyRepeat struct {
 	plan               study.Plan
 	poolRows, features int
 	kept               []dataset.KeptShare
+	short              []string
 }
 
 // Run simulates. The result depends only on the seed.
@@ -140,7 +141,7 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	mean, sd := meanOf(done)
 	p := first.plan
 	out := ClassifySummary{
-		Summary: summaryOf(p, s.Repeats, &first.release), Shards: classify.TermsOf(p).Shards,
+		Summary: summaryOf(p, s.Repeats, &first.release, first.short), Shards: classify.TermsOf(p).Shards,
 		PoolRows: first.poolRows, Features: first.features, Classes: len(p.Schema.Classes()),
 		Map: p.Map.Describe(), Kept: first.kept, Output: first.output, Accuracy: mean.Accuracy,
 		Lambda: mean.Lambda, UploadBytes: mean.UploadBytes,
@@ -183,7 +184,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	}
 	out := classifyRepeat{release: run.Release, plan: p, poolRows: task.Pool().Rows(),
 		features: task.Pool().Dim(), kept: p.Map.KeptShares(p.Schema, d.Pool),
-		UploadBytes: run.UploadBytes}
+		UploadBytes: run.UploadBytes, short: d.Short}
 	if c, ok := classifier.Of(run.Release.Result); ok {
 		out.Lambda, out.output = c.Lambda, c.Output
 	}

@@ -33,6 +33,9 @@ type DealtData struct {
 	Voters []Voter
 	// Test is used only for measuring.
 	Test *dataset.EncodedTable
+	// Short says in words what was asked for beside what the records give, where they do not
+	// suffice.
+	Short []string
 	// KeepComputations stores each party's computations for later plans that need the same
 	// computations, such as plans with other budgets and mechanisms. It takes memory for each
 	// party. The first plan with a number of shards decides which record is in which shard.
@@ -63,6 +66,20 @@ func (d *DealtData) Size() study.Size {
 		s.Records += len(rows)
 	}
 	return s
+}
+
+// compareSizes notes in Short that parties have fewer records than were asked for each; 0 asks for
+// none.
+func (d *DealtData) compareSizes(asked int) {
+	least, most := len(d.Private.Y), 0
+	for _, rows := range d.Parties {
+		least, most = min(least, len(rows)), max(most, len(rows))
+	}
+	if least < asked {
+		d.Short = append(d.Short, fmt.Sprintf("%d records were asked for each of %d parties, and the "+
+			"records give %d to %d: what is printed is of these; give more records, or ask for fewer",
+			asked, len(d.Parties), least, most))
+	}
 }
 
 // Task makes a plan from a proposal by the steps of a real study, for the deal's parties and pool.

@@ -65,7 +65,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	for _, block := range d.Private.Subset(slices.Concat(d.Parties...)).Blocks() {
 		right.add(block)
 	}
-	out = DescribeSummary{Summary: summaryOf(p, s.Repeats, &release), True: right.table()}
+	out = DescribeSummary{Summary: summaryOf(p, s.Repeats, &release, d.Short), True: right.table()}
 	out.Totals = release.Totals
 	if out.Released, err = described.TableOf(release); err != nil {
 		return out, err

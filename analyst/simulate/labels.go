@@ -72,6 +72,7 @@ type labelsRepeat struct {
 	plan          study.Plan
 	poolRows, dim int
 	result        learned.Result
+	short         []string
 }
 
 // Check refuses splits, repeats and proposals that cannot run, before anything is drawn or trained.
@@ -131,7 +132,7 @@ func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 	p, l := first.plan, first.result
 	mean, sd := meanOf(done)
 	out := LabelsSummary{
-		Summary: summaryOf(p, s.Repeats, &first.release),
+		Summary: summaryOf(p, s.Repeats, &first.release, first.short),
 		Keep:    l.Keep, Loss: l.Loss, Risk: l.Risk, Correction: l.Correction,
 		Records: l.Records, PoolRows: first.poolRows, Features: first.dim,
 		Classes: len(p.Schema.Label.Classes), TrueShares: first.truth, Shares: l.Shares,
@@ -173,7 +174,7 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 		return fail(err)
 	}
 	out := labelsRepeat{release: run.Release, plan: task.Plan(), poolRows: task.Pool().Rows(),
-		dim: task.Pool().Dim(), UploadBytes: run.UploadBytes}
+		dim: task.Pool().Dim(), UploadBytes: run.UploadBytes, short: d.Short}
 	if out.result, err = learned.ResultOf(run.Release.Result); err != nil {
 		return fail(err)
 	}

@@ -34,6 +34,7 @@ type Ratio struct {
 	// and equal shares of the others. If Skew is 0 too, shares are random, uniform on the simplex,
 	// or those of the data if each party makes its sets (Terms.Sets). A set is smaller if one of
 	// its classes runs out.
+	// Summary.Warnings then says so.
 	Sets, SetSize int
 	SetShares     [][]float64
 	Skew          float64
@@ -169,6 +170,7 @@ type ratioRepeat struct {
 	plan   study.Plan
 	result estimated.Result
 	trials []ratioTrial
+	short  []string
 }
 
 // Run simulates. The result depends on the seed alone.
@@ -201,7 +203,7 @@ func (s Ratio) summary(done []ratioRepeat) (RatioSummary, error) {
 	mean, _ := meanOf(done)
 	errs, _ := meanOf(trials)
 	out := RatioSummary{
-		Summary: summaryOf(p, s.Repeats, &first.run.Release), Sampler: cost.Mechanism,
+		Summary: summaryOf(p, s.Repeats, &first.run.Release, first.short), Sampler: cost.Mechanism,
 		Parameters: cost.Parameters, Estimator: terms.Estimator, Features: terms.Features,
 		Classes: len(p.Schema.Label.Classes), Sets: s.Sets, SetSize: mean.SetSize,
 		Targets: s.Targets, TargetSize: s.TargetSize, L1: meanL1(trials),
@@ -241,7 +243,7 @@ func (s Ratio) once(ctx context.Context, index int) (ratioRepeat, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out := ratioRepeat{plan: task.Plan()}
+	out := ratioRepeat{plan: task.Plan(), short: d.Short}
 	if out.run, err = d.Run(ctx, task,
 		Options{Progress: progressOf(s.Progress, index, s.Repeats, s.Sets)}); err != nil {
 		return fail(err)
@@ -264,8 +266,11 @@ func (s Ratio) deal(index int) (*DealtData, error) {
 		return nil, err
 	}
 	d.seed = d.rng.Uint64()
-	d.Parties, err = s.drawSets(d.Private.Y, d.rng)
-	return d, err
+	if err := s.drawSets(d); err != nil {
+		return nil, err
+	}
+	d.compareSizes(s.SetSize)
+	return d, nil
 }
 
 func (s Ratio) task(d *DealtData) (task study.Finisher, scale float64, err error) {
@@ -291,7 +296,9 @@ func (s Ratio) task(d *DealtData) (task study.Finisher, scale float64, err error
 	return task, scale, err
 }
 
-func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
+// drawSets deals each party a set, and notes where its class shares are others than were asked.
+func (s Ratio) drawSets(d *DealtData) error {
+	y, rng := d.Private.Y, d.rng
 	c := len(s.Schema.Label.Classes)
 	byClass := make([][]int, c)
 	for _, i := range rng.Perm(len(y)) {
@@ -300,6 +307,7 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 		}
 	}
 	sets := make([][]int, s.Sets)
+	others, farthest, first := 0, 0., ""
 	for i := range sets {
 		var shares []float64
 		switch {
@@ -316,7 +324,7 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 		default:
 			shares = ratio.UniformShares(c, rng)
 		}
-		total := 0.
+		asked, total := slices.Clone(shares), 0.
 		for k := range shares {
 			if len(byClass[k]) == 0 {
 				shares[k] = 0
@@ -324,7 +332,7 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 			total += shares[k]
 		}
 		if total == 0 {
-			return nil, fmt.Errorf("simulate: the records run out at set %d of %d: ask for fewer or smaller sets", i+1, s.Sets)
+			return fmt.Errorf("simulate: the records run out at set %d of %d: ask for fewer or smaller sets", i+1, s.Sets)
 		}
 		for k := range shares {
 			n := min(int(math.Round(shares[k]/total*float64(s.SetSize))), len(byClass[k]))
@@ -332,10 +340,25 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 			byClass[k] = byClass[k][n:]
 		}
 		if len(sets[i]) < 2 {
-			return nil, fmt.Errorf("simulate: the records run out at set %d of %d: ask for fewer or smaller sets", i+1, s.Sets)
+			return fmt.Errorf("simulate: the records run out at set %d of %d: ask for fewer or smaller sets", i+1, s.Sets)
+		}
+		got := ratio.SharesOfLabels(y, sets[i], c)
+		apart := ratio.Measure(asked, got, s.SetSize).L1
+		// counts are rounded to whole records, each class's by up to a half
+		if apart > 2*float64(c)/float64(len(sets[i])) {
+			if others++; apart > farthest {
+				farthest, first = apart, fmt.Sprintf("set %d was to have %.2f and has %.2f", i+1, asked,
+					got)
+			}
 		}
 	}
-	return sets, nil
+	if others > 0 {
+		d.Short = append(d.Short, fmt.Sprintf("%d of %d sets have other class shares than were asked, "+
+			"because the records of a class ran out (%s): what is printed is of these; ask for fewer or "+
+			"smaller sets", others, s.Sets, first))
+	}
+	d.Parties = sets
+	return nil
 }
 
 func (s Ratio) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share []int, err error) {

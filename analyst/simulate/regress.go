@@ -78,7 +78,7 @@ func (r Regress) Run(ctx context.Context) (RegressSummary, error) {
 		m.party(d.Private.Select(rows))
 	}
 	m.truth = m.exact(m.all)
-	out.Summary, out.True = summaryOf(p, r.Repeats, &release), m.truth
+	out.Summary, out.True = summaryOf(p, r.Repeats, &release, d.Short), m.truth
 	out.Totals = release.Totals
 	if out.Released, err = leastsquares.TableOf(release); err != nil {
 		return out, err

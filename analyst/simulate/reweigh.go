@@ -187,6 +187,7 @@ func (s Reweigh) deal(index int) (dealt, error) {
 		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Subset(d.private), Parties: parties,
 		Test: s.Records.Subset(d.test), rng: rng, seed: rng.Uint64(),
 	}
+	d.compareSizes(s.PerParty)
 	return d, nil
 }
 
@@ -211,7 +212,7 @@ func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
 		return fail(err)
 	}
 	out := ReweighSummary{
-		Summary:     summaryOf(task.Plan(), s.Repeats, &run.Release),
+		Summary:     summaryOf(task.Plan(), s.Repeats, &run.Release, d.Short),
 		PrivateRows: len(d.private), PoolRows: len(d.pool), Features: len(w.Features),
 		Lambda: w.Lambda, EffectiveRows: w.EffectiveRows, LargestWeight: w.Largest,
 		UploadBytes: run.UploadBytes, Pool: task.Pool(), PoolRecords: d.pool,

@@ -118,6 +118,7 @@ func (s Split) dealt(repeat int) (*DealtData, error) {
 			d.Parties[i] = rows[:s.Records]
 		}
 	}
+	d.compareSizes(s.Records)
 	d.seed = d.rng.Uint64()
 	return d, nil
 }

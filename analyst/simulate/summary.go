@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"reflect"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -32,10 +33,11 @@ type Summary struct {
 // Common returns the summary itself: what all kinds' summaries have in common.
 func (s *Summary) Common() *Summary { return s }
 
-func summaryOf(p study.Plan, repeats int, r *study.Release) Summary {
+// summaryOf summarises a simulation's first repeat. short is DealtData.Short.
+func summaryOf(p study.Plan, repeats int, r *study.Release, short []string) Summary {
 	return Summary{Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit,
 		Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta, Parties: len(p.Roster),
-		Repeats: repeats, Warnings: r.Result.Warnings, Release: r}
+		Repeats: repeats, Warnings: slices.Concat(short, r.Result.Warnings), Release: r}
 }
 
 // forecast returns the forecast of the noise in words, "" of a task without one, and adds its

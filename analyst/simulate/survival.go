@@ -105,7 +105,7 @@ func (s Survival) Run(ctx context.Context) (SurvivalSummary, error) {
 		}
 		again.add(parts)
 	}
-	out.Summary = summaryOf(p, s.Repeats, &release)
+	out.Summary = summaryOf(p, s.Repeats, &release, d.Short)
 	out.Totals = release.Totals
 	if out.Released, err = lifetable.TableOf(release); err != nil {
 		return out, err

@@ -240,9 +240,9 @@ func (fc *forecastCommand) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	removal := ""
+	costs := ""
 	if !fc.JSON {
-		if removal, err = removalOf(made.Plan, made.Pool); err != nil {
+		if costs, err = costWords(made.Plan, made.Pool); err != nil {
 			return err
 		}
 	}
@@ -254,7 +254,7 @@ func (fc *forecastCommand) run(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise added by %s\n",
 			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism,
 			doc.Noise.Trust().By)
-		fmt.Fprintf(w, "           %s\n", removal)
+		fmt.Fprint(w, costs)
 		if doc.Labels != nil {
 			writeLabelGuide(w, *doc.Labels)
 			return

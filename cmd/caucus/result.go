@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -81,15 +82,42 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// removalOf returns report.RemovalText, which stand below a plan's guarantee. They are the same
-// for any weight of the sums.
-func removalOf(p study.Plan, pool *auxdata.Pool) (string, error) {
+// costWords returns the lines that stand below a plan's guarantee: how little a large ε promises,
+// report.RemovalText, and what a site's ledger counts. They are the same for any weight of the
+// sums. The ledger is empty, and its δ is ten times the plan's, 1e-6 if that has none.
+func costWords(p study.Plan, pool *auxdata.Pool) (string, error) {
 	task, err := results.NewTask(p, pool)
 	if err != nil {
 		return "", err
 	}
 	costs, err := study.CostsOf(task, 1)
-	return report.RemovalText(p, costs), err
+	if err != nil {
+		return "", err
+	}
+	charges, err := task.Charges(0)
+	if err != nil {
+		return "", err
+	}
+	delta, spent := cmp.Or(10*p.Delta, 1e-6), privacy.NewTotals()
+	var after []float64
+	for range 10 {
+		for _, c := range charges {
+			spent = spent.Plus(c.Cost)
+		}
+		after = append(after, spent[p.Unit].Epsilon(delta))
+	}
+	lines := []string{privacy.EpsilonWords(p.Unit, p.Epsilon), report.RemovalText(p, costs), ""}
+	if after[0] < .99*p.Epsilon {
+		lines[2] = fmt.Sprintf("at a site whose limit has δ = %.3g, %s; ten such studies cost %.3g",
+			delta, study.LedgerWords(after[0], p.Epsilon), after[9])
+	}
+	var out strings.Builder
+	for _, words := range lines {
+		if words != "" {
+			fmt.Fprintf(&out, "           %s\n", words)
+		}
+	}
+	return out.String(), nil
 }
 
 // listedParties is the largest number of names on a line.

@@ -202,7 +202,10 @@ func (r *rehearsal) virtual(train *dataset.EncodedTable) int {
 
 func (r *rehearsal) split(data loaded) simulate.Split {
 	common := r.Simulate.Common()
-	if n := common.TrainRows; n > 0 && n < data.train.Len() {
+	if n := common.TrainRows; n > data.train.Len() {
+		r.Note("warning: simulate.train_rows: %d records were asked for, and there are %d", n,
+			data.train.Len())
+	} else if n > 0 && n < data.train.Len() {
 		data.train = data.train.Subset(rand.New(rand.NewPCG(r.Seed, 0)).Perm(data.train.Len())[:n])
 	}
 	return simulate.Split{

@@ -104,7 +104,11 @@ func (o *operator) printStudy(s protocol.Study) error {
 		}
 		if s.State == study.Open && s.Chain != nil {
 			if must, can := s.Chain.Ending().Minimum, s.Roster-len(s.Declined); can < must {
-				lines = append(lines, [2]string{"stuck", fmt.Sprintf("at least %d must contribute, and only %d have not refused: caucus study extend --minimum lowers that to no less than %d; else cancel the study", must, can, p.LeastParties())})
+				advice := fmt.Sprintf("caucus study extend --minimum lowers that to no less than %d; else cancel the study", p.LeastParties())
+				if p.LeastParties() > can {
+					advice = fmt.Sprintf("cancel the study, whose plan allows no minimum below %d (floor)", p.LeastParties())
+				}
+				lines = append(lines, [2]string{"stuck", fmt.Sprintf("at least %d must contribute, and only %d have not refused: %s", must, can, advice)})
 			}
 		}
 		name := "waits for"

@@ -52,6 +52,8 @@ type createdStudy struct {
 	Warning string              `json:"warning,omitempty"`
 	// Where is the condition on records, "" for all records.
 	Where string `json:"where,omitempty"`
+	// Policy has the lines that a site's policy needs for the plan.
+	Policy []string `json:"policy"`
 }
 
 func (o *operator) createStudy() *cobra.Command {
@@ -206,6 +208,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PoolRows: made.Pool.Rows(), Features: made.Pool.Dim(),
 		Map: p.Map.Describe(), Kept: p.Map.KeptShares(p.Schema, made.Pool.Encoded),
 		Forecast: drawn, ShareError: made.ShareSD, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
+		Policy: policyLines(p),
 	}
 	if made.Warning != "" {
 		o.Note("warning: %s", made.Warning)
@@ -233,15 +236,15 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		}
 		doc.State = created.State
 	}
-	removal := ""
+	costs := ""
 	if !o.JSON {
-		if removal, err = removalOf(p, made.Pool); err != nil {
+		if costs, err = costWords(p, made.Pool); err != nil {
 			return err
 		}
 	}
 	return o.Print(doc, func(w io.Writer) {
 		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
-		fmt.Fprintf(w, "           %s\n", removal)
+		fmt.Fprint(w, costs)
 		fmt.Fprintf(w, "parties    at least %d of %d must contribute by %s\npool       %s of %s\nmap        %s\n",
 			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339),
 			console.Counted(doc.PoolRows,
@@ -255,6 +258,10 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)
 		if narrow != "" {
 			fmt.Fprintf(w, "           %s\n", narrow)
+		}
+		fmt.Fprintf(w, "policy     a site takes part if its agent.yaml allows at least this, under policy:\n")
+		for _, line := range doc.Policy {
+			fmt.Fprintf(w, "             %s\n", line)
 		}
 		if !dry {
 			fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])

@@ -184,7 +184,7 @@ func allowed(method string) []protocol.Role {
 		return []protocol.Role{protocol.RoleInvitation, protocol.RoleToken}
 	case pb.Studies_Contribute_FullMethodName, pb.Studies_Decline_FullMethodName:
 		return []protocol.Role{protocol.RoleParty}
-	case pb.Enrolment_Renew_FullMethodName:
+	case pb.Enrolment_Renew_FullMethodName, pb.Administration_Revoke_FullMethodName:
 		return members
 	}
 	switch service := strings.Trim(path.Dir(method), "/"); service {

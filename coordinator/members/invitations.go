@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 	"caucus/protocol/server"
 )
@@ -91,14 +93,23 @@ func (s *Registrar) invites(seconds int64, address string) (valid time.Duration,
 }
 
 // Revoke ends a member's certificates and invitations, its open calls and its connections, before
-// it returns. No operator can revoke itself. An unknown name is protocol.ErrNotFound.
+// it returns. No operator can revoke itself. A party can revoke itself alone: it then has left, and
+// its own call may end without an answer. An unknown name is protocol.ErrNotFound.
 func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
-	if r.Name == CallerOf(ctx).Name {
+	by := CallerOf(ctx)
+	leaves := by.Role == protocol.RoleParty
+	if leaves && r.Name != by.Name {
+		return nil, fmt.Errorf("%w: a party revokes nobody but itself", protocol.ErrDenied)
+	}
+	if !leaves && r.Name == by.Name {
 		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)
 	}
 	var revision int64
 	err := s.store.Update(ctx, func(tx records.Tx) (err error) {
-		if err = tx.Revoke(r.Name); err == nil {
+		if err = tx.Revoke(r.Name); err == nil && leaves {
+			err = s.leaves(tx, r.Name)
+		}
+		if err == nil {
 			revision, err = tx.Revision()
 		}
 		return err
@@ -112,6 +123,22 @@ func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.Revoke
 		return nil, err
 	}
 	s.gate.evict(revision, r.Name)
-	s.config.Log.Info("revoked", "party", r.Name, "by", CallerOf(ctx).Name)
+	s.config.Log.Info("revoked", "party", r.Name, "by", by.Name)
 	return &pb.RevokeReply{}, nil
+}
+
+// leaves marks a party that revoked itself.
+func (s *Registrar) leaves(tx records.Tx, name string) error {
+	now := s.config.Clock.Now()
+	all, err := tx.Members(now)
+	if err != nil {
+		return err
+	}
+	tags := admin.Tags{admin.TagLeft: now.UTC().Format(time.DateOnly)}
+	for _, m := range all {
+		if m.Name == name {
+			maps.Copy(tags, m.Tags)
+		}
+	}
+	return tx.SetTags(name, tags)
 }

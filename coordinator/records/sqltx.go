@@ -154,6 +154,9 @@ func (st *sqlTx) Members(now time.Time) ([]admin.Member, error) {
 			m.Status, m.Expires = admin.StatusExpired, instant(max(d.certificate, d.invitation))
 		default:
 			m.Status, m.Expires = admin.StatusRevoked, instant(d.any)
+			if m.Tags[admin.TagLeft] != "" {
+				m.Status = admin.StatusLeft
+			}
 		}
 		all = append(all, m)
 		return nil
@@ -249,6 +252,10 @@ func (st *sqlTx) Study(h study.Hash) (Study, error) {
 func (st *sqlTx) AddStudy(s Study) error {
 	return st.exec("INSERT INTO studies (hash, name, plan, signature, created, state, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 		s.Hash[:], s.Name, s.Plan, s.Signature, s.Created.UnixMilli(), s.State, s.Reason)
+}
+
+func (st *sqlTx) RenameStudy(h study.Hash, name string) error {
+	return st.exec("UPDATE studies SET name = $1 WHERE hash = $2", name, h[:])
 }
 
 func (st *sqlTx) AddForecast(h study.Hash, f study.Signed) error {

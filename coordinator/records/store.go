@@ -93,6 +93,8 @@ type Tx interface {
 	// Study returns a study with its plan, or ErrNoRow.
 	Study(study.Hash) (Study, error)
 	AddStudy(Study) error
+	// RenameStudy gives a study another stored name. Its plan keeps its own.
+	RenameStudy(h study.Hash, name string) error
 	// AddForecast stores the operator's forecast of a study; Forecast is ErrNoRow if there is none.
 	AddForecast(study.Hash, study.Signed) error
 	Forecast(study.Hash) (study.Signed, error)

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
+	"caucus/protocol/admin"
 	"caucus/protocol/pb"
 	"caucus/study"
 )
@@ -108,9 +110,26 @@ func (c *CallTracker) waiting(name string) map[study.Hash]protocol.WaitReason {
 	return nil
 }
 
-// Statuses returns the last call and the reported wait of each party in a study.
-func (c *CallTracker) Statuses(h study.Hash, parties []string,
-	declined []string) (out []*pb.PartyStatus) {
+// LeftOf returns those of the parties that declined a study who have left since: who leaves declines
+// its open studies first.
+func LeftOf(tx records.Tx, declined []string, now time.Time) ([]string, error) {
+	if len(declined) == 0 {
+		return nil, nil
+	}
+	members, err := tx.Members(now)
+	var left []string
+	for _, m := range members {
+		if m.Status == admin.StatusLeft {
+			left = append(left, m.Name)
+		}
+	}
+	return left, err
+}
+
+// Statuses returns the last call and the reported wait of each party in a study. left names those
+// that have left.
+func (c *CallTracker) Statuses(h study.Hash, parties, declined,
+	left []string) (out []*pb.PartyStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	no := make(map[string]bool, len(declined))
@@ -122,7 +141,10 @@ func (c *CallTracker) Statuses(h study.Hash, parties []string,
 		if m := c.members[name]; m != nil {
 			s.SeenUnixMillis, s.What = m.seen.UnixMilli(), string(m.waits[h])
 		}
-		if s.What == "" && no[name] {
+		switch {
+		case slices.Contains(left, name):
+			s.What = string(protocol.WaitLeft)
+		case s.What == "" && no[name]:
 			s.What = string(protocol.WaitDeclined)
 		}
 		out = append(out, s)

@@ -100,8 +100,7 @@ func (c collector) members(ctx context.Context, now time.Time, gauge gauges) err
 	}
 	type kind struct{ role, status string }
 	count := map[kind]float64{}
-	for _, status := range []string{admin.StatusInvited, admin.StatusEnrolled,
-		admin.StatusExpired, admin.StatusRevoked} {
+	for _, status := range admin.Statuses() {
 		// so that an alert always finds the series
 		count[kind{string(protocol.RoleParty), status}] = 0
 	}

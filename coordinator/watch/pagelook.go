@@ -228,8 +228,7 @@ func (p *page) members(o *overview, all []admin.Member, open map[study.Hash]stri
 		}
 	}
 	var words []string
-	for _, status := range []string{admin.StatusEnrolled, admin.StatusInvited,
-		admin.StatusExpired, admin.StatusRevoked} {
+	for _, status := range admin.Statuses() {
 		if n := counts[status]; n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, status))
 		}
@@ -265,6 +264,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 		return l, errNotHere
 	}
 	var have, missing []study.PartyID
+	var left []string
 	err = s.Store.View(ctx, func(tx records.Tx) error {
 		row, err := tx.Study(h)
 		if errors.Is(err, records.ErrNoRow) {
@@ -303,6 +303,9 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 				l.Declined = append(l.Declined, string(party))
 			}
 		}
+		if err == nil {
+			left, err = LeftOf(tx, l.Declined, now)
+		}
 		return err
 	})
 	if err != nil {
@@ -320,7 +323,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	}
 	if l.State == study.Open {
 		l.Waiting, l.MoreWaits = true, l.MoreMissing
-		for _, status := range s.Calls.Statuses(h, l.Missing, l.Declined) {
+		for _, status := range s.Calls.Statuses(h, l.Missing, l.Declined, left) {
 			words := protocol.PartyStatus{Party: status.Party,
 				Wait: protocol.WaitReason(status.What)}
 			if status.SeenUnixMillis != 0 {

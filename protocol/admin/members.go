@@ -48,7 +48,16 @@ const (
 	StatusEnrolled = "enrolled"
 	StatusExpired  = "expired" // the invitation or the last certificate expired
 	StatusRevoked  = "revoked"
+	StatusLeft     = "left" // the party revoked itself, on the day of TagLeft
 )
+
+// TagLeft is the key of the tag with the day on which a party left.
+const TagLeft = "left"
+
+// Statuses lists the values of Member.Status.
+func Statuses() []string {
+	return []string{StatusEnrolled, StatusInvited, StatusExpired, StatusRevoked, StatusLeft}
+}
 
 // Member is a party or an operator as the coordinator lists it, also if only invited.
 type Member struct {

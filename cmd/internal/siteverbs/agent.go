@@ -1,6 +1,7 @@
 package siteverbs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func NewAgent(c *console.Console, p Program) *Agent {
 // Verbs returns all verbs. Their parent needs the flag that they share, by AddConfigFlag.
 func (a *Agent) Verbs() []*cobra.Command {
 	return []*cobra.Command{a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.preview(),
-		a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.unpack()}
+		a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.unpack(), a.leave()}
 }
 
 // AddConfigFlag adds --config.
@@ -198,7 +199,42 @@ func (a *Agent) Open() (*agent.Agent, error) {
 	}
 	a.AddDaemonFolder(config.State)
 	a.equip(&config)
+	config.Edited = edited(a.config)
 	return agent.New(config)
+}
+
+// edited returns site.Config.Edited for a file as it is now.
+func edited(path string) func() (bool, error) {
+	first, _ := os.ReadFile(path)
+	last := first
+	return func() (bool, error) {
+		now, err := os.ReadFile(path)
+		whole := bytes.Equal(now, last)
+		if last = now; err != nil || !whole || bytes.Equal(now, first) {
+			return false, err
+		}
+		_, err = site.LoadConfig(path)
+		return err == nil, err
+	}
+}
+
+// runningAgent is an agent, and after each edit of its configuration another.
+type runningAgent struct {
+	*agent.Agent
+	open func() (*agent.Agent, error)
+}
+
+// Run runs the agents, one after the other.
+func (r runningAgent) Run(ctx context.Context) error {
+	for {
+		err := r.Agent.Run(ctx)
+		if !errors.Is(err, agent.ErrEdited) {
+			return err
+		}
+		if r.Agent, err = r.open(); err != nil {
+			return err
+		}
+	}
 }
 
 func (a *Agent) run() *cobra.Command {
@@ -207,7 +243,9 @@ func (a *Agent) run() *cobra.Command {
 		Short: "Take part in studies until stopped",
 		Long: `Take part in the studies that the policy allows. The agent only dials out. You may
 stop or kill it at any time: it goes on from where it was. If the coordinator is
-down, the agent waits.`,
+down, the agent waits. If the configuration is edited, the agent takes it up within two
+polls and judges all studies anew; one that cannot be read changes nothing, and the log
+says so.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ag, err := a.Open()
@@ -215,7 +253,7 @@ down, the agent waits.`,
 				return err
 			}
 			return a.RunDaemon(cmd.Context(), map[string]string{"party": string(ag.Party())},
-				"running for "+string(ag.Party()), ag)
+				"running for "+string(ag.Party()), runningAgent{ag, a.Open})
 		},
 	}
 }
