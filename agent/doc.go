@@ -36,5 +36,5 @@
 //  1. pace.go (when to poll), reports.go (why a study waits), link.go (the connection), silence.go;
 //     window.go (when the agent sends, with the proof); agent.go; learn.go (fetches plans).
 //  2. A study's way: ending.go (amendments), shares.go (a helper), sending.go, preparing.go,
-//     serve.go. All of them: open.go, run.go; courier.go (by file).
+//     serve.go. All of them: open.go, run.go; courier.go (by file); leave.go (the end).
 package agent

@@ -162,17 +162,41 @@ func unavailable(text string) error {
 	case strings.Contains(text, "remote error: tls: unknown certificate"), strings.Contains(text,
 		"remote error: tls: certificate required"):
 		return &remoteError{"the coordinator does not know this certificate's authority: enrol with an invitation of this coordinator", ErrDenied}
+	case proxyTrouble(text) != "":
+		return &remoteError{proxyTrouble(text), ErrUnavailable}
 	case strings.Contains(text, "name resolver error"), strings.Contains(text, "no such host"):
 		return &remoteError{"the name of the coordinator's address is not known here: check the address, the network, and HTTPS_PROXY where there is a proxy (" + text + ")", ErrUnavailable}
 	case strings.Contains(text, "connection refused"):
 		_, at, _ := strings.Cut(text, "dial tcp ")
 		at, _, _ = strings.Cut(at, ": ")
 		return &remoteError{"nothing listens at " + at +
-			": start the coordinator, or check the address", ErrUnavailable}
+			": start the coordinator, or check the address (coordinator: in agent.yaml or the profile; HTTPS_PROXY, if it is the proxy's)", ErrUnavailable}
 	case strings.Contains(text, "failed to verify certificate"):
 		return &remoteError{"whoever answers there is not the coordinator that invited: check the address, and whose profile or identity this is (" + text + ")", ErrDenied}
 	}
 	return &remoteError{text, ErrUnavailable}
+}
+
+// proxyTrouble says in a sentence what a proxy between this machine and the coordinator wants; "" if
+// text is about none. gRPC tells the proxy's whole answer in one line, or that it gave none.
+func proxyTrouble(text string) string {
+	_, answer, answered := strings.Cut(text, "failed to do connect handshake, response: ")
+	switch {
+	case strings.Contains(text, "reading server HTTP response"):
+		return "the proxy of HTTPS_PROXY does not answer: see that it runs, and name the coordinator under NO_PROXY if it is reached without"
+	case strings.Contains(text, "delegating_resolver: unable to build the proxy"):
+		return `HTTPS_PROXY is not the address of a proxy: write http://HOST:PORT, with %5C for a \ in a name`
+	case !answered:
+		return ""
+	case strings.Contains(answer, " 407 "):
+		return `the proxy wants a name and a password (407): write HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT, with %5C for a \ and %40 for an @ in them; a proxy that wants Windows sign-on (NTLM, Kerberos) needs an exception for this machine`
+	case strings.Contains(answer, " 403 "):
+		return "the proxy forbids the way to the coordinator (403): ask your IT to let this machine CONNECT to its host and port"
+	case strings.Contains(answer, " 502 "), strings.Contains(answer, " 503 "), strings.Contains(answer, " 504 "):
+		return "the proxy does not reach the coordinator: see that the coordinator runs, and that the proxy knows its name"
+	}
+	first, _, _ := strings.Cut(answer, `\r`)
+	return "the proxy answers " + strings.Trim(first, `"\`) + " and opens no connection: it may be a page to sign in on (captive portal), or no proxy for CONNECT"
 }
 
 // IsRetryable reports whether a later attempt may succeed.

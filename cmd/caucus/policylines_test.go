@@ -7,7 +7,7 @@ import (
 
 	"caucus/agent/policy"
 	"caucus/agent/site"
-	"caucus/dataset"
+	"caucus/dataset/public"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds/planning"
@@ -16,7 +16,7 @@ import (
 // TestPolicyLines: a policy of the lines that study create prints allows the plan, and one that
 // lacks any of the first five lines does not.
 func TestPolicyLines(t *testing.T) {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1})
+	table, schema := public.Hospitals(public.HospitalConfig{Sites: 2, Records: 300, Seed: 1})
 	delta := 1e-6
 	for name, of := range map[string]study.Proposal{
 		"classify": {}, "votes": {Kind: "classify", Unit: privacy.Party, Mechanism: "tally",
@@ -35,7 +35,7 @@ func TestPolicyLines(t *testing.T) {
 			of.Epsilon = 1
 		}
 		of.Delta, of.Records, of.Deadline = &delta, 100, time.Now().Add(time.Hour)
-		made, err := planning.Propose(of, schema.Meaning(), table)
+		made, err := planning.Propose(of, schema.WithoutFormat(), table)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
