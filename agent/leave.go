@@ -63,29 +63,29 @@ func (a *Agent) Leave(ctx context.Context) (Left, error) {
 			return fail(err)
 		}
 	}
-	out.Deleted, out.Kept, err = a.deleteState()
-	if err != nil {
+	if err := a.deleteState(&out); err != nil {
 		return fail(err)
 	}
 	return out, nil
 }
 
 // deleteState deletes the state folder, but for ledger and audit log, and the imports.
-func (a *Agent) deleteState() (deleted, kept []string, err error) {
+func (a *Agent) deleteState(out *Left) error {
 	state := a.site.Config.State
 	all, err := os.ReadDir(state)
 	for _, e := range all {
 		path := filepath.Join(state, e.Name())
 		switch name := e.Name(); {
-		case strings.HasPrefix(path, site.LedgerFile(a.site.Config)), path == site.AuditFile(a.site.Config):
-			kept = append(kept, path)
+		case strings.HasPrefix(path, site.LedgerFile(a.site.Config)),
+			path == site.AuditFile(a.site.Config):
+			out.Kept = append(out.Kept, path)
 		case name != "lock":
-			deleted = append(deleted, path)
+			out.Deleted = append(out.Deleted, path)
 		}
 	}
-	deleted = append(deleted, a.site.Sources.Imports)
-	for _, path := range deleted {
+	out.Deleted = append(out.Deleted, a.site.Sources.Imports)
+	for _, path := range out.Deleted {
 		err = errors.Join(err, os.RemoveAll(path))
 	}
-	return deleted, kept, err
+	return err
 }

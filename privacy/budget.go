@@ -15,8 +15,8 @@ type Budget struct {
 // maxEpsilon: at ε = 64 one answer may reveal a unit with odds of e⁶⁴ ≈ 10²⁷ to one.
 const maxEpsilon = 64
 
-// mostPromising is the largest ε that goes without a word. Above it, a reader of two minds may become
-// more than 99.3 % sure: e⁵/(1 + e⁵).
+// mostPromising is the largest ε that goes without a word. Above it, a reader of two minds may
+// become more than 99.3 % sure: e⁵/(1 + e⁵).
 const mostPromising = 5
 
 // EpsilonWords says in a sentence how little an ε above 5 promises at a unit; "" for others. A

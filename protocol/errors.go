@@ -177,8 +177,8 @@ func unavailable(text string) error {
 	return &remoteError{text, ErrUnavailable}
 }
 
-// proxyTrouble says in a sentence what a proxy between this machine and the coordinator wants; "" if
-// text is about none. gRPC tells the proxy's whole answer in one line, or that it gave none.
+// proxyTrouble says in a sentence what a proxy between this machine and the coordinator wants; ""
+// if text is about none. gRPC tells the proxy's whole answer in one line, or that it gave none.
 func proxyTrouble(text string) string {
 	_, answer, answered := strings.Cut(text, "failed to do connect handshake, response: ")
 	switch {
@@ -192,7 +192,8 @@ func proxyTrouble(text string) string {
 		return `the proxy wants a name and a password (407): write HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT, with %5C for a \ and %40 for an @ in them; a proxy that wants Windows sign-on (NTLM, Kerberos) needs an exception for this machine`
 	case strings.Contains(answer, " 403 "):
 		return "the proxy forbids the way to the coordinator (403): ask your IT to let this machine CONNECT to its host and port"
-	case strings.Contains(answer, " 502 "), strings.Contains(answer, " 503 "), strings.Contains(answer, " 504 "):
+	case strings.Contains(answer, " 502 "), strings.Contains(answer, " 503 "),
+		strings.Contains(answer, " 504 "):
 		return "the proxy does not reach the coordinator: see that the coordinator runs, and that the proxy knows its name"
 	}
 	first, _, _ := strings.Cut(answer, `\r`)

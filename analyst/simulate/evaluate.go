@@ -132,7 +132,8 @@ func (e Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out := EvaluateSummary{Summary: summaryOf(p, e.Repeats, &release, d.Short), Records: size.Records}
+	out := EvaluateSummary{Summary: summaryOf(p, e.Repeats, &release, d.Short),
+		Records: size.Records}
 	out.Totals = release.Totals
 	if out.Forecast, err = out.forecast(task, size); err != nil {
 		return fail(err)

@@ -347,8 +347,8 @@ func (s Ratio) drawSets(d *DealtData) error {
 		// counts are rounded to whole records, each class's by up to a half
 		if apart > 2*float64(c)/float64(len(sets[i])) {
 			if others++; apart > farthest {
-				farthest, first = apart, fmt.Sprintf("set %d was to have %.2f and has %.2f", i+1, asked,
-					got)
+				farthest, first = apart, fmt.Sprintf("set %d was to have %.2f and has %.2f",
+					i+1, asked, got)
 			}
 		}
 	}

@@ -106,12 +106,15 @@ func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.Revoke
 	}
 	var revision int64
 	err := s.store.Update(ctx, func(tx records.Tx) (err error) {
-		if err = tx.Revoke(r.Name); err == nil && leaves {
-			err = s.leaves(tx, r.Name)
+		if err := tx.Revoke(r.Name); err != nil {
+			return err
 		}
-		if err == nil {
-			revision, err = tx.Revision()
+		if leaves {
+			if err := s.leaves(tx, r.Name); err != nil {
+				return err
+			}
 		}
+		revision, err = tx.Revision()
 		return err
 	})
 	if errors.Is(err, records.ErrNoRow) {

@@ -131,7 +131,8 @@ func (s *Registrar) RevokeToken(ctx context.Context,
 				return err
 			}
 			for _, m := range members {
-				if m.Token != r.Id || m.Status == admin.StatusRevoked || m.Status == admin.StatusLeft {
+				if m.Token != r.Id || m.Status == admin.StatusRevoked ||
+					m.Status == admin.StatusLeft {
 					continue
 				}
 				if err := tx.Revoke(m.Name); err != nil {

@@ -110,8 +110,8 @@ func (c *CallTracker) waiting(name string) map[study.Hash]protocol.WaitReason {
 	return nil
 }
 
-// LeftOf returns those of the parties that declined a study who have left since: who leaves declines
-// its open studies first.
+// LeftOf returns the parties that have left, none if no party declined: who leaves declines its
+// open studies first.
 func LeftOf(tx records.Tx, declined []string, now time.Time) ([]string, error) {
 	if len(declined) == 0 {
 		return nil, nil
