@@ -35,7 +35,7 @@ func TestPolicyLines(t *testing.T) {
 			of.Epsilon = 1
 		}
 		of.Delta, of.Records, of.Deadline = &delta, 100, time.Now().Add(time.Hour)
-		made, err := planning.Propose(of, schema.WithoutFormat(), table)
+		made, err := planning.ProposePlan(of, schema.WithoutFormat(), table)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
