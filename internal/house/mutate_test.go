@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,10 +20,55 @@ import (
 	"caucus/internal/testlevel"
 )
 
+// mutant is a mistake in the code itself: in a file of a room, one piece of text
+// becomes another, and a test of that room must find it.
+type mutant struct {
+	name, room, file, old, new string
+	in                         string // the room whose tests find it, where that is another
+	more                       string // at the end of the file
+	found                      string // by these tests, as for go test -run
+}
+
+const listOfMutants = "internal/house/testdata/mutants.txt"
+
+// readMutants reads the list of mutants, whose head says its form.
+func readMutants(t *testing.T, list string) (all []mutant) {
+	t.Helper()
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range strings.Split(string(text), "\n\n== ")[1:] {
+		lines := strings.Split(strings.TrimSuffix(entry, "\n"), "\n")
+		m := mutant{name: lines[0]}
+		at := strings.Fields(strings.Join(lines[1:2], ""))
+		if len(at) < 2 || len(at) > 3 {
+			t.Fatalf("%s: %s: write FILE [ROOM] TESTS below the name", list, m.name)
+		}
+		m.room, m.file, m.found = path.Dir(at[0]), path.Base(at[0]), at[len(at)-1]
+		if len(at) == 3 {
+			m.in = at[1]
+		}
+		text := map[byte][]string{}
+		for _, line := range lines[2:] {
+			if line == "" || !strings.Contains("-+>", line[:1]) {
+				t.Fatalf("%s: %s: %q begins with none of - + >", list, m.name, line)
+			}
+			text[line[0]] = append(text[line[0]], line[1:])
+		}
+		m.old, m.new = strings.Join(text['-'], "\n"), strings.Join(text['+'], "\n")
+		if more := text['>']; more != nil {
+			m.more = "\n" + strings.Join(more, "\n") + "\n"
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
 // TestMutantsFit: the text that a mutant replaces occurs exactly once in the code. Whoever changes
 // that code must adapt the mutant.
 func TestMutantsFit(t *testing.T) {
-	for _, m := range mutants {
+	for _, m := range readMutants(t, listOfMutants) {
 		source, err := os.ReadFile(filepath.Join(m.room, m.file))
 		if err != nil {
 			t.Error(err)
@@ -56,8 +102,9 @@ func (m mutant) places(source string) [][]int {
 // without it. It builds the rooms' tests with all mutants in them, asleep, and wakes one
 // at a time.
 func TestMutants(t *testing.T) {
+	mutants := readMutants(t, listOfMutants)
 	some := mutants[:testlevel.N(t, 1, len(mutants))]
-	built := build(t, some)
+	built := build(t, mutants, some)
 	honest := map[string]bool{}
 	for i, m := range some {
 		t.Run(m.name, func(t *testing.T) {
@@ -104,7 +151,7 @@ const (
 
 // build compiles the tests of the rooms that find some mutants, with all mutants in them,
 // and says in which folder they lie, each by its room's name with dots.
-func build(t *testing.T, some []mutant) string {
+func build(t *testing.T, mutants, some []mutant) string {
 	t.Helper()
 	dir := t.TempDir()
 	replaced := map[string]string{} // path in the module: file with the mutants
@@ -131,7 +178,7 @@ func build(t *testing.T, some []mutant) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, name := withMutants(t, path, string(source), which)
+		text, name := withMutants(t, mutants, path, string(source), which)
 		write(path, text)
 		write(filepath.Join(filepath.Dir(path), "mutant_awake.go"), fmt.Sprintf(
 			"package %s\n\nimport (\n\t\"os\"\n\t\"strconv\"\n)\n\nvar mutantAwake, _ = strconv.Atoi(os.Getenv(%q))\n", name, wakes))
@@ -161,7 +208,8 @@ func build(t *testing.T, some []mutant) string {
 
 // withMutants returns a file with mutants, and its package's name. For each mutant the file has a
 // copy of one function with the mistake in it, which is called while the mutant is switched on.
-func withMutants(t *testing.T, path, source string, which []int) (text, name string) {
+func withMutants(t *testing.T, mutants []mutant, path, source string, which []int) (text,
+	name string) {
 	t.Helper()
 	honest := parsed(t, path, source)
 	edits := map[int]edit{} // of the honest text, by offset
