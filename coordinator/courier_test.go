@@ -295,8 +295,8 @@ func TestCarriedKilled(t *testing.T) {
 	file := one.answer(t, w.pack(), ballotFor(0, 4))
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
-	for _, kill := range []string{"receipt key stored#1", "before life.Contributed#1",
-		"after life.Contributed#1", "after receipt sent#1"} {
+	for _, kill := range []string{"receipt key stored#1", "before life.ContributionReceived#1",
+		"after life.ContributionReceived#1", "after receipt sent#1"} {
 		dir := filepath.Join(t.TempDir(), "coordinator")
 		copyFolder(dir, w.config.Dir)
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))

@@ -29,7 +29,7 @@ func TestSealedByRule(t *testing.T) {
 	var stored atomic.Int64
 	w = newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) {
-			if effect == "after life.Contributed" && stored.Add(1) == 59 {
+			if effect == "after life.ContributionReceived" && stored.Add(1) == 59 {
 				w.clock.add(61 * time.Second)
 			}
 		}

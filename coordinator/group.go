@@ -114,7 +114,7 @@ func (rs *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest
 		refuse(group, err)
 		return nil
 	}
-	const name = "life.Contributed"
+	const name = "life.ContributionReceived"
 	var stored, had []*pending
 	torn := false // the machine made a step whose savepoint was undone
 	machine := rs.machine

@@ -206,7 +206,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	}
 	all := carry("")
 	for kind, times := range map[string]int{
-		"life.Opened": 1, "life.Contributed": len(roster), "batch folded": batches, "life.FoldDone": 1, "ledger": 1, "life.ReleaseDone": 1,
+		"life.StudyOpened": 1, "life.ContributionReceived": len(roster), "batch folded": batches, "life.SumDone": 1, "ledger": 1, "life.ReleaseDone": 1,
 	} {
 		for i := range times {
 			for _, e := range []string{"before ", "after "} {

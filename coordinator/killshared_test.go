@@ -234,7 +234,7 @@ func TestKillShared(t *testing.T) {
 		return effects, helpers
 	}
 	all, helpers := carry("", "")
-	for _, e := range []string{"after life.Opened#1", "after upload stored#1",
+	for _, e := range []string{"after life.StudyOpened#1", "after upload stored#1",
 		"after batch folded#1", "after message stored#1", "after verdict stored#1",
 		"after set stored#1", "after ledger#1", "after share stored#1",
 		"after helper's share stored#1", "after life.ReleaseDone#1"} {

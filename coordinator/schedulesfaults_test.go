@@ -23,12 +23,12 @@ var errKilled = errors.New("the process was killed")
 var effects = []string{
 	"store read", "store begin", "store commit", "after store commit",
 	"ledger begin", "ledger append", "ledger commit", "after ledger commit",
-	"before life.Opened", "after life.Opened", "before life.Contributed", "after life.Contributed", "after receipt sent",
+	"before life.StudyOpened", "after life.StudyOpened", "before life.ContributionReceived", "after life.ContributionReceived", "after receipt sent",
 	"before life.DeadlinePassed", "after life.DeadlinePassed", "before batch folded", "after batch folded",
-	"before life.FoldDone", "after life.FoldDone", "before ledger", "after ledger",
-	"before life.ReleaseDone", "after life.ReleaseDone", "before life.Cancelled", "after life.Cancelled",
-	"before life.ShareReached", "after life.ShareReached", "before life.Closed", "after life.Closed", "before life.Amended", "after life.Amended",
-	"before life.Returned", "after life.Returned", "before enrolled", "after enrolled", "before life.Resealed", "after life.Resealed", "before life.SumLost", "after life.SumLost",
+	"before life.SumDone", "after life.SumDone", "before ledger", "after ledger",
+	"before life.ReleaseDone", "after life.ReleaseDone", "before life.StudyCancelled", "after life.StudyCancelled",
+	"before life.QuietTimePassed", "after life.QuietTimePassed", "before life.StudyClosed", "after life.StudyClosed", "before life.StudyAmended", "after life.StudyAmended",
+	"before life.ContributionReturned", "after life.ContributionReturned", "before enrolled", "after enrolled", "before life.SealedWithoutLost", "after life.SealedWithoutLost", "before life.SumLost", "after life.SumLost",
 }
 
 // failing are the effects that may also fail without a kill. A transaction that fails before its
@@ -162,7 +162,7 @@ func (w *watchedTx) watch(err error, event func()) error {
 }
 
 // Try forgets what was undone.
-func (w *watchedTx) Try(fn func() error) (undone, err error) {
+func (w *watchedTx) Savepoint(fn func() error) (undone, err error) {
 	before := len(w.events)
 	undone, err = w.Tx.Savepoint(fn)
 	if undone != nil {
@@ -210,7 +210,7 @@ func (w *watchedTx) Sum(h study.Hash) (sum []byte, contributions int, err error)
 	return sum, contributions, err
 }
 
-func (w *watchedTx) Drop(h study.Hash, parties []study.PartyID) error {
+func (w *watchedTx) DropContributions(h study.Hash, parties []study.PartyID) error {
 	return w.watch(w.Tx.DropContributions(h, parties), func() { w.trial.dropped(h, parties) })
 }
 
@@ -218,7 +218,7 @@ func (w *watchedTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
 	return w.watch(w.Tx.Restore(h, p, body), func() { delete(w.trial.truth.wanted, place{h, p}) })
 }
 
-func (w *watchedTx) SetClock(at time.Time) error {
+func (w *watchedTx) SetLastTime(at time.Time) error {
 	return w.watch(w.Tx.SetLastTime(at), func() { w.trial.stored = true })
 }
 

@@ -169,6 +169,11 @@ func TestWhatStays(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `([^`]+)` \\|").FindAllSubmatch(page, -1) {
 		said = append(said, string(row[1])+" "+string(row[2]))
 	}
+	if meaning.Patient == "" { // so that no import has a table of patients
+		said = slices.DeleteFunc(said, func(row string) bool {
+			return row == "imports ward,ID.patients"
+		})
+	}
 	code, err := os.ReadFile("../../agent/site/studyfolder.go")
 	n.check(err)
 	for _, file := range regexp.MustCompile(`(?m)^\t[Ff]ile\w+ += "([^"]+)"`).FindAllSubmatch(code, -1) {
