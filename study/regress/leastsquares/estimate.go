@@ -37,11 +37,9 @@ const leastSignal = 4
 // Reasons why a number is unknown.
 const (
 	tooFew    = "too few records have the outcome and all columns, beside the noise: use fewer columns, two servers, or more records"
-	tooNoisy  = "noise hides how the columns differ from each other, most in %s: use fewer columns, two servers, or more records"
+	tooNoisy  = "noise hides how the columns differ from each other%s: use fewer columns, two servers, or more records"
 	oneValue  = "the pool's rows do not differ in %s: leave the column out, or give a pool whose rows do"
 	tooAlike  = "the pool does not tell %s apart: leave one out, or give a pool that does"
-	fewPool   = "the pool has %d rows with all columns: give one with %d or more"
-	onePool   = "the pool's rows do not differ in the outcome: give a pool whose rows do"
 	fewRows   = "too few rows of the pool have the outcome and all columns, %d: give a pool of %d or more"
 	unlike    = "the records are not like the pool: there noise hides how some columns differ from each other, so give a pool like the records of this study, or leave out a column that hardly differs in them"
 	longer    = "the records are not like the pool: there shortening moves the coefficient of %s too far, so give a pool like the records of this study, or set a larger regress.radius"
@@ -120,6 +118,10 @@ type fit struct {
 	// were alike for all rows.
 	byNoise, bySampling, plain *mat.Dense
 	residuals
+	// pool is the pool's own fit, of the outcomes that the released coefficients give a class. It
+	// is there if poolFits.
+	pool         fittedRows
+	poolFits     bool
 	bare, short  residuals // of rows like the sites' (like)
 	left, leftSD float64   // residual sum of squares, and the standard deviation of its noise
 }
@@ -174,6 +176,7 @@ func (f *fit) solve() string {
 	f.left = mat.Inner(mat.NewVecDense(k+1, q), f.a, mat.NewVecDense(k+1, q)) +
 		mat.Trace(product(f.inverse, ofResidual))
 	f.leftSD = math.Sqrt(f.form(outer(q)))
+	f.pool, f.poolFits = f.fitted(f.Radius, f.chanceBy(f.beta))
 	f.sampling(gram)
 	return f.moved()
 }
@@ -185,12 +188,12 @@ const mostMoved = 1.5 * mostShift
 // moved fits rows like the sites' (like), shortened and not. It returns a reason if shortening
 // moves a coefficient too far.
 func (f *fit) moved() string {
-	p, chance, ok := f.like()
+	p, ok := f.like()
 	if !ok {
 		return ""
 	}
-	bare, ok := p.fitted(math.Inf(1), chance)
-	short, too := p.fitted(f.Radius, chance)
+	bare, ok := p.fitted(math.Inf(1), f.pool.chance)
+	short, too := p.fitted(f.Radius, f.pool.chance)
 	if !ok || !too {
 		return ""
 	}
@@ -201,8 +204,7 @@ func (f *fit) moved() string {
 			return fmt.Sprintf(longer, c.Name())
 		}
 	}
-	f.bare = p.residuals(math.Inf(1), bare.beta, chance)
-	f.short = p.residuals(f.Radius, short.beta, chance)
+	f.bare, f.short = bare.residuals, short.residuals
 	return ""
 }
 
@@ -210,16 +212,12 @@ func (f *fit) moved() string {
 // and the outcome by the released coefficients. Columns of two values stay as they are: where few
 // of the sites' rows have one of these, they are no longer than the pool's. It returns false where the
 // pool gives no fit.
-func (f *fit) like() (publicRows, func([]float64) float64, bool) {
-	p, k, chance := f.publicRows, f.Dim()-1, f.chanceBy(f.beta)
-	if f.Outcome.Level == "" {
-		chance = nil
+func (f *fit) like() (publicRows, bool) {
+	p, k := f.publicRows, f.Dim()-1
+	if !f.poolFits || !(f.squares > 0) {
+		return p, false
 	}
-	of, ok := f.fitted(f.Radius, chance)
-	if !ok || !(f.squares > 0) {
-		return p, chance, false
-	}
-	pool, left := f.moments(f.Radius, chance), math.Sqrt(f.left/f.n/f.squares)
+	pool, left := f.pool.products, math.Sqrt(f.left/f.n/f.squares)
 	if !(f.left > leastSignal*f.leftSD) {
 		left = 1
 	}
@@ -239,9 +237,9 @@ func (f *fit) like() (publicRows, func([]float64) float64, bool) {
 	}
 	for i, row := range f.rows {
 		p.rows[i][k] = floats.Dot(p.rows[i][:k], f.beta) +
-			left*(row[k]-floats.Dot(row[:k], of.beta))
+			left*(row[k]-floats.Dot(row[:k], f.pool.beta))
 	}
-	return p, chance, true
+	return p, true
 }
 
 // twoValues reports whether a number of the rows has at most two values.
@@ -267,32 +265,26 @@ func (f *fit) sampling(gram mat.Symmetric) {
 	f.plain = product(f.inverse, gram, f.inverse)
 	f.plain.Scale(left, f.plain)
 	f.bySampling = f.plain
-	beta, chance := f.beta, f.chanceBy(f.beta)
-	if f.Outcome.Level == "" {
-		of, ok := f.fitted(f.Radius, nil)
-		if !ok {
-			return
-		}
-		beta, chance = of.beta, nil
-	}
-	f.residuals = f.publicRows.residuals(f.Radius, beta, chance)
-	if chance != nil {
+	if chance := f.pool.chance; chance != nil {
+		f.residuals = f.publicRows.residuals(f.Radius, f.beta, chance)
 		left = f.squares
+	} else if f.poolFits {
+		f.residuals = f.pool.residuals
 	}
 	if !(f.squares > 0) {
 		return
 	}
-	f.bySampling = product(f.inverse, f.carried(gram, chance), f.inverse)
+	f.bySampling = product(f.inverse, f.carried(gram), f.inverse)
 	f.bySampling.Scale(left/f.squares, f.bySampling)
 }
 
 // carried returns the sum of e²·xxᵀ over the sites' records: with Cholesky factors S of the sites'
 // sums and P of the pool's mean products, rows S·P⁻¹·x of the pool have the sites' products, and
 // keep their constant.
-func (f *fit) carried(gram mat.Symmetric, chance func([]float64) float64) mat.Matrix {
+func (f *fit) carried(gram mat.Symmetric) mat.Matrix {
 	var sites, pool mat.Cholesky
 	if !sites.Factorize(gram) ||
-		!pool.Factorize(f.moments(f.Radius, chance).SliceSym(0, f.Dim()-1)) {
+		!pool.Factorize(f.pool.products.SliceSym(0, f.Dim()-1)) {
 		return scaled(f.n, f.meat)
 	}
 	var s, p mat.TriDense

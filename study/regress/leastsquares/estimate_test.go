@@ -268,7 +268,7 @@ func TestOddInputs(t *testing.T) {
 		"no records":         {terms: usual, rows: ward(0), unknown: tooFew},
 		"no records, noise":  {terms: usual, rows: ward(0), sd: 50, unknown: tooFew},
 		"all noise":          {terms: usual, rows: ward(400), sd: 1e6, unknown: ""},
-		"much noise":         {terms: usual, rows: ward(400), sd: 40, unknown: fmt.Sprintf(tooNoisy, "grp = b and grp = c")},
+		"much noise":         {terms: usual, rows: ward(400), sd: 40, unknown: fmt.Sprintf(tooNoisy, ", most in grp = b and grp = c")},
 		"one value here":     {terms: usual, rows: edit(ward(400), 0, "50"), unknown: unlike},
 		"one level here":     {terms: usual, rows: edit(ward(4000), 2, "a"), sd: 1, unknown: unlike},
 	} {

@@ -119,23 +119,25 @@ func (p publicRows) unitOf(c regress.Column) float64 {
 // fittedRows is least squares of the pool's rows.
 type fittedRows struct {
 	publicRows
-	radius  float64
-	chance  func([]float64) float64
-	inverse *mat.Dense
-	beta    []float64
-	meat    *mat.SymDense
+	radius   float64
+	chance   func([]float64) float64
+	products *mat.SymDense // moments of the rows
+	inverse  *mat.Dense
+	beta     []float64
+	residuals
 }
 
 // fitted fits the pool's rows, shortened to a radius. It returns false if they do not tell all
 // columns apart.
 func (p publicRows) fitted(radius float64, chance func([]float64) float64) (fittedRows, bool) {
-	f := fittedRows{publicRows: p, radius: radius, chance: chance, inverse: new(mat.Dense)}
-	a := p.moments(radius, chance)
-	if len(p.below(a, 0)) > 0 || f.inverse.Inverse(a.SliceSym(0, p.Dim()-1)) != nil {
+	f := fittedRows{publicRows: p, radius: radius, chance: chance, inverse: new(mat.Dense),
+		products: p.moments(radius, chance)}
+	if len(p.below(f.products, 0)) > 0 ||
+		f.inverse.Inverse(f.products.SliceSym(0, p.Dim()-1)) != nil {
 		return f, false
 	}
-	f.beta = product(f.inverse, withOutcome(a)).RawMatrix().Data
-	f.meat = p.residuals(radius, f.beta, chance).meat
+	f.beta = product(f.inverse, withOutcome(f.products)).RawMatrix().Data
+	f.residuals = p.residuals(radius, f.beta, chance)
 	return f, true
 }
 

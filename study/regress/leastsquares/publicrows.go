@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -127,11 +126,12 @@ func (p publicRows) hidden(expected *mat.SymDense, of noise) ([]regress.Column, 
 			names += ", " + c.Name()
 		}
 	}
-	why = fmt.Sprintf(why, names)
-	if len(columns) == len(p.Columns) {
-		why = strings.Replace(why, ", most in "+names, "", 1)
+	if why == tooNoisy {
+		if names = ", most in " + names; len(columns) == len(p.Columns) {
+			names = ""
+		}
 	}
-	return columns, why
+	return columns, fmt.Sprintf(why, names)
 }
 
 // below returns the columns in directions of the columns' products that have no more than this, or
@@ -171,8 +171,11 @@ func (p publicRows) share() func([]float64) float64 {
 }
 
 // chanceBy returns the chance of an outcome of two levels by released coefficients, within .01 to
-// .99.
+// .99; nil for a number.
 func (p publicRows) chanceBy(beta []float64) func([]float64) float64 {
+	if p.Outcome.Level == "" {
+		return nil
+	}
 	return func(x []float64) float64 {
 		v := p.Outcome.Mean + p.Outcome.Scale*floats.Dot(x, beta)
 		return math.Min(math.Max(v, 0.01), 0.99)

@@ -126,8 +126,9 @@ type Point struct {
 	Events float64 `json:"events"`
 }
 
-// points returns the curve at the ends of its intervals. Of few survivors S is almost normal and
-// ln S is not, so that the low end is then that of S itself if lower.
+// points returns the curve, the share S without the event, at the ends of its intervals. The band
+// is that of ln S. Where few survive, the error of S is almost normal and that of ln S is not: the
+// band then begins at the low end of an interval for S itself, where this is lower.
 func (h hazards) points(edges []float64) []Point {
 	out := []Point{}
 	least := 0. // of ln S, and of its band's upper end
