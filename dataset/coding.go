@@ -98,6 +98,32 @@ func (rc *RecordCoding) label() part   { return rc.parts[len(rc.features)] }
 func (rc *RecordCoding) patient() part { return rc.parts[len(rc.features)+1] }
 func (rc *RecordCoding) party() part   { return rc.parts[len(rc.features)+2] }
 
+// PatientKey returns the key of a record's patient: zero for a record without a patient's number,
+// and if the schema names no patient column.
+func (rc *RecordCoding) PatientKey(record []byte) [KeySize]byte {
+	var key [KeySize]byte
+	p := rc.patient()
+	copy(key[:], record[p.at:p.at+p.width])
+	return key
+}
+
+// PatientKeyOf is PatientKey of a block's record.
+func (rc *RecordCoding) PatientKeyOf(b CodedBlock, row int) [KeySize]byte {
+	var key [KeySize]byte
+	width := rc.patient().width
+	copy(key[:], b.Columns[len(rc.features)+1][row*width:(row+1)*width])
+	return key
+}
+
+// PatientDay returns the day of a record (Schema.PatientDate): NaN for no day, and if the schema
+// names no such column.
+func (rc *RecordCoding) PatientDay(record []byte) float64 {
+	if rc.schema.PatientDate == "" {
+		return math.NaN()
+	}
+	return math.Float64frombits(binary.BigEndian.Uint64(record[rc.parts[len(rc.features)+3].at:]))
+}
+
 func putCode(to []byte, code int) {
 	switch len(to) {
 	case 1:

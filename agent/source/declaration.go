@@ -197,7 +197,7 @@ func (d Declaration) Counted(p study.Plan) int {
 // choices lists the rules by which an import has a table of one record of each patient.
 func (d Declaration) choices() []study.Choice {
 	switch {
-	case d.Patients == 0 || d.Mapping.Unnumbered():
+	case d.Patients == 0 || d.Mapping.LacksPatientNumbers():
 		return nil
 	case d.Schema.PatientDate == "":
 		return []study.Choice{study.ByKey}
@@ -218,7 +218,7 @@ func (d Declaration) lacks(p study.Plan) []string {
 		words := fmt.Sprintf("none of its records had a patient number (%s), or an earlier version declared it: %s needs numbers: declare it again when the file has them", p.Schema.Patient, of)
 		if d.Redeclare != "" {
 			words = "its file is read again for each study, in a time that tells how many records patients have: " + of + " needs an import: leave redeclare out"
-		} else if d.Mapping.Unnumbered() {
+		} else if d.Mapping.LacksPatientNumbers() {
 			words = "its mapping says patient: none, so that one person may have several records: " + of + " needs a patient number, or patient: one-record where no person has two records"
 		}
 		out = append(out, words)

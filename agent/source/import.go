@@ -104,7 +104,7 @@ func (n *newImport) write(seen SourceReading, one *choices) (digest string, err 
 	}
 	digest, err = n.writeTable(n.table(), n.rows, func([]byte) bool { return true })
 	for i, by := range study.Choices() {
-		if err != nil || len(one.of) == 0 || by != study.ByKey && one.day == 0 {
+		if err != nil || len(one.of) == 0 || by != study.ByKey && !one.dated {
 			break
 		}
 		_, err = n.writeTable(n.patients(by), len(one.of), one.taker(i))

@@ -41,11 +41,10 @@ import (
 //   - Of equal places, whose HMACs are cut to 64 bits, the first record in the table's order of
 //     contents is chosen. So records in a tie are chosen by content too.
 type choices struct {
-	mac hash.Hash
-	of  map[[dataset.KeySize]byte]choice
-	at  int // of the patient's key in a record
-	// day is where a record has its day, 0 if the schema names no day.
-	day int
+	coding *dataset.RecordCoding
+	dated  bool // the schema names the day of a record
+	mac    hash.Hash
+	of     map[[dataset.KeySize]byte]choice
 	// without counts the records without a patient's number.
 	without int
 }
@@ -61,32 +60,9 @@ type place struct {
 }
 
 func newChoices(s dataset.Schema, key []byte) *choices {
-	c := &choices{of: map[[dataset.KeySize]byte]choice{},
+	return &choices{coding: s.Coding(), dated: s.PatientDate != "",
+		of:  map[[dataset.KeySize]byte]choice{},
 		mac: hmac.New(sha256.New, append([]byte("record of a patient\x00"), key...))}
-	widths, label := s.Coding().Columns(), len(s.FeatureColumns())
-	end := 0
-	for i, w := range widths {
-		switch i {
-		case label + 1:
-			c.at = end
-		case label + 3:
-			c.day = end
-		}
-		end += w
-	}
-	if s.Patient == "" {
-		c.at = -1
-	}
-	return c
-}
-
-// patient returns the key of a record's patient, zero for a record without a patient's number and
-// if the schema names no patient column.
-func (c *choices) patient(record []byte) [dataset.KeySize]byte {
-	if c.at < 0 {
-		return [dataset.KeySize]byte{}
-	}
-	return [dataset.KeySize]byte(record[c.at:])
 }
 
 // places returns a record's place among the records of its patient, for each of study.Choices.
@@ -94,10 +70,7 @@ func (c *choices) places(record []byte) [3]place {
 	c.mac.Reset()
 	c.mac.Write(record)
 	var sum [sha256.Size]byte
-	key, day := binary.BigEndian.Uint64(c.mac.Sum(sum[:0])), math.NaN()
-	if c.day > 0 {
-		day = math.Float64frombits(binary.BigEndian.Uint64(record[c.day:]))
-	}
+	key, day := binary.BigEndian.Uint64(c.mac.Sum(sum[:0])), c.coding.PatientDay(record)
 	first, last := day, -day
 	if math.IsNaN(day) {
 		first, last = math.Inf(1), math.Inf(1)
@@ -106,7 +79,7 @@ func (c *choices) places(record []byte) [3]place {
 }
 
 func (c *choices) add(record []byte) {
-	who := c.patient(record)
+	who := c.coding.PatientKey(record)
 	if who == [dataset.KeySize]byte{} {
 		c.without++
 		return
@@ -126,7 +99,7 @@ func (c *choices) add(record []byte) {
 // chooses of its patient. It does so once for a patient.
 func (c *choices) taker(i int) func(record []byte) bool {
 	return func(record []byte) bool {
-		who := c.patient(record)
+		who := c.coding.PatientKey(record)
 		of, known := c.of[who]
 		if !known || of.least[i] != c.places(record)[i] {
 			return false
@@ -163,25 +136,23 @@ const manyRecords = 30
 //     (Declaration.Objections).
 type patientCap struct {
 	most   int64
-	column int // of the patient's number in the table
+	coding *dataset.RecordCoding
 	seen   map[[dataset.KeySize]byte]int64
 }
 
 // capOf returns the cap of a plan on a source's table; nil: all records count.
 func capOf(p study.Plan, d Declaration) *patientCap {
-	if p.PerPatient == 0 || d.Mapping.Unnumbered() {
+	if p.PerPatient == 0 || d.Mapping.LacksPatientNumbers() {
 		return nil
 	}
-	return &patientCap{p.PerPatient, len(d.Schema.FeatureColumns()) + 1,
-		map[[dataset.KeySize]byte]int64{}}
+	return &patientCap{p.PerPatient, d.Schema.Coding(), map[[dataset.KeySize]byte]int64{}}
 }
 
 // rows returns which rows of the table's next block count.
 func (p *patientCap) rows(b dataset.CodedBlock) []int {
-	numbers, kept := b.Columns[p.column], []int{}
+	kept := []int{}
 	for i := range b.Rows {
-		var who [dataset.KeySize]byte
-		copy(who[:], numbers[i*dataset.KeySize:])
+		who := p.coding.PatientKeyOf(b, i)
 		if p.seen[who]++; p.seen[who] <= p.most && who != [dataset.KeySize]byte{} {
 			kept = append(kept, i)
 		}

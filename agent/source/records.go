@@ -36,7 +36,7 @@ func (s Sources) Open(d Declaration, p study.Plan) (*StudyRecords, error) {
 	}
 	var err error
 	file := s.importFile(d)
-	if p.Unit == privacy.Patient && !d.Mapping.Unnumbered() {
+	if p.Unit == privacy.Patient && !d.Mapping.LacksPatientNumbers() {
 		file = s.patientsFile(d, p.Choose)
 	}
 	if h.table, err = openTable(file, d.Schema.Coding()); err == nil {
@@ -71,7 +71,7 @@ func (sr *StudyRecords) All() (*dataset.Records, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := sr.decode(s, b)
+		r, err := sr.decode(s, b, b.Rows)
 		if err != nil {
 			return nil, err
 		}
@@ -90,13 +90,19 @@ func (sr *StudyRecords) All() (*dataset.Records, error) {
 	return all, nil
 }
 
-// decode returns the records of the table's next block that count.
-func (sr *StudyRecords) decode(s dataset.Schema, b dataset.CodedBlock) (*dataset.Records, error) {
-	r, err := sr.plan.Decode(s, sr.table.coding, b)
-	if err == nil && sr.most != nil {
-		r = r.Select(sr.most.rows(b))
+// decode returns the records of the table's next block that count, at most most.
+func (sr *StudyRecords) decode(s dataset.Schema, b dataset.CodedBlock,
+	most int) (*dataset.Records, error) {
+	t := sr.table
+	if sr.most == nil {
+		return sr.plan.Decode(s, t.coding, t.coding.Slice(b, 0, min(most, b.Rows)))
 	}
-	return r, err
+	rows := sr.most.rows(b)
+	r, err := sr.plan.Decode(s, t.coding, b)
+	if err != nil {
+		return nil, err
+	}
+	return r.Select(rows[:min(most, len(rows))]), nil
 }
 
 // Blocks yields exactly n records, in blocks: the table's first n, and empty ones if it has fewer.
@@ -130,12 +136,9 @@ func (sr *StudyRecords) Blocks(n int) iter.Seq[*dataset.Records] {
 			if err != nil {
 				panic(err)
 			}
-			r, err := sr.decode(kinds.RecordSchema(sr.plan), b)
+			r, err := sr.decode(kinds.RecordSchema(sr.plan), b, left)
 			if err != nil {
 				panic(err)
-			}
-			if r.Len() > left {
-				r = r.Select(firstRows(left))
 			}
 			if left -= r.Len(); r.Len() > 0 && !yield(r) {
 				return
@@ -143,14 +146,6 @@ func (sr *StudyRecords) Blocks(n int) iter.Seq[*dataset.Records] {
 		}
 		emptyBlocks(sr.plan, left)(yield)
 	}
-}
-
-func firstRows(n int) []int {
-	rows := make([]int, n)
-	for i := range rows {
-		rows[i] = i
-	}
-	return rows
 }
 
 func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {

@@ -197,7 +197,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if n := read.Records; n > 0 && read.Malformed == n {
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, n, len(read.columns))
 	}
-	if own.Patient != "" && !m.Unnumbered() {
+	if own.Patient != "" && !m.LacksPatientNumbers() {
 		read.Notes = append(read.Notes, patients.notes()...)
 	}
 	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns,

@@ -131,7 +131,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*BoundMapping, error)
 	}
 	for _, name := range wanted {
 		rule, told := m.Columns[name]
-		if name == s.Patient && m.Unnumbered() {
+		if name == s.Patient && m.LacksPatientNumbers() {
 			if told {
 				return nil, fmt.Errorf("mapping: columns: %s: patient: %s says that the file has no patient number: remove one of the two", name, m.Patient)
 			}

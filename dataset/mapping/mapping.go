@@ -98,8 +98,10 @@ const (
 	ExactPatients = "exact"
 )
 
-// Unnumbered reports whether the mapping says that the file has no patient number.
-func (m Mapping) Unnumbered() bool { return m.Patient == NoPatient || m.Patient == OneRecord }
+// LacksPatientNumbers reports whether the mapping says that the file has no patient number.
+func (m Mapping) LacksPatientNumbers() bool {
+	return m.Patient == NoPatient || m.Patient == OneRecord
+}
 
 // Texts is a list of texts, or one text. A single NULL must be listed or quoted, otherwise it is no
 // text. In a list, NULL, ~, -9 and true are texts.
