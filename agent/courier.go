@@ -103,12 +103,14 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (PackOutcome, error) {
 		if err := a.PollOnce(ctx); err != nil {
 			return PackOutcome{}, err
 		}
+		// asked before SendCharged, in which the moment may come
+		early := d.Has(site.FileUpload) && d.TooEarly(a.now())
 		a.SendCharged(ctx)
 		wrote, _ := a.courier().Answered()
 		// Go round again after a receipt, because the pack may contain later news. Do so too if a
 		// crash left a stored upload whose moment has not come.
 		again = d.Has(site.FileReceipt) && !received
-		if !looking && !wrote && d.Has(site.FileUpload) && d.TooEarly(a.now()) {
+		if !looking && !wrote && early {
 			again = a.clock.Sleep(ctx, pollByFile)
 		}
 	}
